@@ -6,11 +6,15 @@ source of Spark asks too: ``kafkaspec.log.continuity`` and ``kafkaspec.log.missi
 
 from __future__ import annotations
 
+import sys
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from itertools import pairwise
+from typing import Any, Final, Protocol
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -20,7 +24,7 @@ from kafkaspec.files.names import is_topic
 from kafkaspec.io.remote import RemotePath, address
 from kafkaspec.lake.results import LakeLoss
 from kafkaspec.lake.schema import PROGRESS_SCHEMA
-from kafkaspec.lake.units import LakeUnit
+from kafkaspec.lake.units import LakeUnit, parts_of
 from kafkaspec.log.batch import NONE
 from kafkaspec.log.continuity import EpochFiles, Reached, continued, gone, last_sound
 from kafkaspec.log.listed import SegmentFile, TopicLog, delivers_all, missing_in
@@ -35,8 +39,26 @@ LakePlace = tuple[str, int]
 
 REQUESTS: Final = 32
 """Logs in a store whose ends are read at the same time: each waits for its requests."""
+_TOGETHER: Final = 1000
+"""Segments of a log whose ends one thread reads."""
 _STATE: Final = ("generation", "next_offset", "leader_epoch", "topic_id", "file", "size")
 _COUNTS: Final = ("batches", "rows", "dead")
+
+
+class LakePlanner(Protocol):
+    """Calls a function of a module on units, in one call or in many of some units each.
+
+    ``sizes`` are numbers of files that each unit reads from.
+    """
+
+    def __call__(
+        self,
+        function: Callable[[Sequence[Any]], Sequence[Any]],
+        units: Sequence[Any],
+        sizes: Sequence[int],
+        /,
+    ) -> Iterable[Any]:
+        """Return the results in the order of the units."""
 
 
 class LakeLossError(KafkaSpecError):
@@ -72,6 +94,12 @@ class NewSegment:
     next_offset: int | None
     epoch: int = NONE
     lost: int = 0
+
+    def parts(self, target: int) -> list[NewSegment]:
+        """Cut it into parts of about so many bytes; the last one ends as this does."""
+        *others, last = parts_of(self.unit, self.size, target)
+        made = [replace(self, unit=unit, size=size, lost=0) for unit, size in others]
+        return [*made, replace(self, unit=last[0], size=last[1])]
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +191,13 @@ def by_place(logs: Iterable[TopicLog]) -> dict[LakePlace, TopicLog]:
     return found
 
 
+def planned_here(
+    function: Callable[[Sequence[Any]], Sequence[Any]], units: Sequence[Any], _: Sequence[int]
+) -> Iterable[Any]:
+    """Plan in this process: see ``LakePlanner``."""
+    return function(units)
+
+
 def plan_increment(
     logs: Iterable[TopicLog],
     states: Mapping[LakePlace, LakeState],
@@ -171,6 +206,8 @@ def plan_increment(
     active: bool = False,
     most: int | None = None,
     until: Mapping[LakePlace, int] | None = None,
+    planner: LakePlanner = planned_here,
+    losses: bool = True,
 ) -> Increment:
     """Return the next increment of logs.
 
@@ -182,80 +219,133 @@ def plan_increment(
             sound batches.
         most: number of segments.
         until: offsets that are the first not to read, by topic-partition: others are not read.
+        planner: reads what the listing does not say.
+        losses: whether to look for what is lost, which reads the end of each segment.
 
     Raises:
         LakeLossError: ``changed``: something is lost, and ``on_loss`` is ``stop``.
         KafkaSpecError: ``unreadable``.
     """
+    found = [
+        LogNews(log, states.get(place), active=active or until is not None,
+                until=None if until is None else until[place], looks=losses)
+        for place, log in sorted(by_place(logs).items()) if until is None or place in until
+    ]  # fmt: skip
+    unsure = [number for number, news in enumerate(found) if not news.is_listed]
+    looked = planner(look_at, [found[number] for number in unsure], [1] * len(unsure))
+    for number, news in zip(unsure, looked, strict=True):
+        found[number] = news
     segments: list[NewSegment] = []
-    losses: list[LakeLoss] = []
-    begun: list[tuple[_News, list[NewSegment]]] = []
-    left = closed = planned = 0
-    epochs = EpochFiles()
-    for place, log in sorted(by_place(logs).items()):
-        if until is not None and place not in until:
-            continue
-        news = _News(log, states.get(place), epochs, active=active or until is not None)
-        unread = news.unread()
-        closed += news.active
-        if until is not None:
-            unread = [item for item in unread if (item.base_offset or 0) < until[place]]
-        room = len(unread) if most is None else most - planned
-        left += len(unread[room:])
-        begun.append((news, news.segments(unread[:room], None if until is None else until[place])))
-        planned += len(begun[-1][1])
-    with ThreadPoolExecutor(REQUESTS) as pool:
-        remote = any(isinstance(news.log.directory, RemotePath) for news, _ in begun)
-        for news, made in (pool.map if remote else map)(_with_losses, begun):
-            segments += made
-            losses += news.losses
-    if losses and on_loss == "stop":
-        detail = f"{some_of([str(item) for item in losses])}. Nothing was written for it;"
+    queue = deque(news for news in found if news.unread)
+    while queue and (most is None or len(segments) < most):
+        room = sys.maxsize if most is None else most - len(segments)
+        chosen: list[LogNews] = []
+        while queue and room:
+            chosen.append(queue.popleft())
+            chosen[-1].take(room)
+            room -= len(chosen[-1].taken)
+        made = planner(read_ends, chosen, [len(news.taken) for news in chosen])
+        for news, (items, lost) in zip(chosen, made, strict=True):
+            segments += items
+            news.losses += lost
+    lost = [loss for news in found for loss in news.losses]
+    if lost and on_loss == "stop":
+        detail = f"{some_of([str(item) for item in lost])}. Nothing was written for it;"
         detail += " --on-loss continue goes on with what is there"
         raise LakeLossError(detail, reason=Reason.CHANGED)
-    return Increment(tuple(segments), tuple(losses), left, closed)
+    left = sum(len(news.unread) - len(news.taken) for news in found)
+    return Increment(tuple(segments), tuple(lost), left, sum(news.active for news in found))
 
 
-def _with_losses(begun: tuple[_News, list[NewSegment]]) -> tuple[_News, list[NewSegment]]:
-    news, made = begun
-    return news, news.with_losses(made)
+def look_at(found: Sequence[LogNews]) -> list[LogNews]:
+    """Look at logs of which the listing does not say what is new."""
+    with _each(found) as each:
+        return list(each(LogNews.looked, found))
 
 
-class _News:
+def read_ends(found: Sequence[LogNews]) -> list[tuple[list[NewSegment], list[LakeLoss]]]:
+    """Return what is to be read of the segments that were taken, and what is lost there."""
+    with _each(found) as each:
+        made = list(each(LogNews.segments, found))
+        parts = [(news, low, high) for news, items in zip(found, made, strict=True)
+                 for low, high in news.ranges(items)]  # fmt: skip
+        lost: dict[int, list[LakeLoss]] = {id(news): [] for news in found}
+        for (news, _, _), more in zip(parts, each(_lost_in, parts), strict=True):
+            lost[id(news)] += [loss for loss in more if loss not in lost[id(news)]]
+    return [
+        (_counted(items, [*news.losses, *lost[id(news)]]), lost[id(news)])
+        for news, items in zip(found, made, strict=True)
+    ]
+
+
+def _lost_in(part: tuple[LogNews, int, int | None]) -> list[LakeLoss]:
+    news, low, high = part
+    return news.lost(low, high)
+
+
+def _counted(items: list[NewSegment], losses: Iterable[LakeLoss]) -> list[NewSegment]:
+    """Return segments with the number of offsets that are lost up to their end."""
+    lost = sum((loss.offsets and loss.offsets.size) or 0 for loss in losses)
+    return items[:-1] + [replace(item, lost=lost) for item in items[-1:]]
+
+
+@contextmanager
+def _each(found: Sequence[LogNews]) -> Iterator[Callable[..., Iterable[Any]]]:
+    """Return ``map``, for a store one that waits for many requests at the same time."""
+    if not any(isinstance(news.log.directory, RemotePath) for news in found):
+        yield map
+        return
+    with ThreadPoolExecutor(REQUESTS) as pool:
+        yield pool.map
+
+
+class LogNews:
     """The part of a log that a lake does not have.
 
     Attributes:
-        begin: the first offset that it does not have; None for all.
+        log: as it was listed.
+        begin: the first offset that the lake does not have; None for all.
         generation: of the log.
+        is_listed: whether the listing says what is new.
+        unread: the segments with offsets that the lake does not have, as far as was looked.
+        taken: those of them that are to be read now.
         losses: what is lost, as far as it was looked at.
         active: bytes of a segment to which a broker may still write, unless that was asked for.
     """
 
     def __init__(
-        self, log: TopicLog, state: LakeState | None, epochs: EpochFiles, *, active: bool
+        self,
+        log: TopicLog,
+        state: LakeState | None,
+        *,
+        active: bool,
+        until: int | None = None,
+        looks: bool = True,
     ) -> None:
+        """Take what the listing says; see ``plan_increment``."""
         self.log = log
         self.begin = None if state is None else state.next_offset
         self.generation = 0 if state is None else state.generation
         self.losses: list[LakeLoss] = []
         self.active = 0
+        self.unread: list[SegmentFile] = []
+        self.taken: list[SegmentFile] = []
         self._state = state
         self._reads_active = active
-        self._first: SegmentFile | None = None
+        self._until = until
+        self._looks = looks
         for item in log.segments:
             if item.base_offset is None:
                 raise unreadable(str(item.path), "a segment of a lake has its offset in its name")
-        if state is not None and log.segments and not self._is_as_it_was(state):
-            read = Reached(state.next_offset, state.leader_epoch, state.topic_id)
-            end = self._end(log.segments[-1], state)
-            found = continued(log, read, end, epochs)
-            if found.broken:
-                self._loses(found.broken)
-                self.begin, self._state = found.offset, None
-                self.generation += 1
+        self.is_listed = self._is_as_it_was()
+        if self.is_listed:
+            self._list()
 
-    def _is_as_it_was(self, state: LakeState) -> bool:
+    def _is_as_it_was(self) -> bool:
         """Return whether nothing is new, or only a segment begins where what was read ends."""
+        state = self._state
+        if state is None or not self.log.segments:
+            return True
         last = self.log.segments[-1]
         if last.path.name == state.file:
             return last.size == state.size
@@ -263,25 +353,43 @@ class _News:
         is_read = self._reads(last) and last.size > 0
         return last.base_offset == state.next_offset and not is_read
 
+    def looked(self) -> LogNews:
+        """Return this after a look at whether the log is the one that was read."""
+        state = self._state
+        assert state is not None
+        read = Reached(state.next_offset, state.leader_epoch, state.topic_id)
+        end = self._end(self.log.segments[-1], state)
+        found = continued(self.log, read, end, EpochFiles())
+        if found.broken:
+            self.losses.append(self._loss(found.broken))
+            self.begin, self._state = found.offset, None
+            self.generation += 1
+        self._list()
+        return self
+
     def _end(self, last: SegmentFile, state: LakeState) -> int:
         """Return an offset that the log reaches, the last one if it may be below what was read."""
         base = last.base_offset or 0
         return base if base > state.next_offset else max(base, _sound_end(last, state)[1])
 
-    def unread(self) -> list[SegmentFile]:
-        """Return the segments with offsets that the lake does not have."""
-        found: list[SegmentFile] = []
+    def _list(self) -> None:
+        """List the segments with offsets that the lake does not have."""
         for item in self.log.segments:
             following = self._following(item)
             if following is not None:
-                if self.begin is None or following > self.begin:
-                    found.append(item)
-            elif self._reads(item):
-                if self._grew(item):
-                    found.append(item)
-            else:
-                self.active += item.size - self._start(item)
-        return found
+                if self.begin is not None and following <= self.begin:
+                    continue
+            elif not self._reads(item):
+                self.active += item.size - self._read_of(item)
+                continue
+            elif not self._grew(item):
+                continue
+            if self._until is None or (item.base_offset or 0) < self._until:
+                self.unread.append(item)
+
+    def take(self, room: int) -> None:
+        """Take no more segments than there is room for."""
+        self.taken = self.unread[:room]
 
     def _reads(self, last: SegmentFile) -> bool:
         """Return whether the last segment is read."""
@@ -302,10 +410,11 @@ class _News:
             return item.size > state.size
         return _sound_end(item, state)[1] > self.begin
 
-    def segments(self, items: Sequence[SegmentFile], until: int | None) -> list[NewSegment]:
-        """Return what is to be read of segments."""
+    def segments(self) -> list[NewSegment]:
+        """Return what is to be read of the segments that were taken."""
         made: list[NewSegment] = []
-        for item in items:
+        until = self._until
+        for item in self.taken:
             start, following, stop = self._start(item), self._following(item), None
             if (following is None and not is_mounted(item.path)) or (
                 until is not None and following is not None and until < following
@@ -323,47 +432,51 @@ class _News:
             )  # fmt: skip
             epoch = NONE if self._state is None else self._state.leader_epoch
             made.append(NewSegment(unit, size, following, epoch))
-        self._first = items[0] if made else None
         return made
 
-    def with_losses(self, made: list[NewSegment]) -> list[NewSegment]:
-        """Return what ``segments`` returned, with what is lost up to its end."""
-        if self._first is not None:
-            self._look_for_losses(self._first, made[-1].next_offset)
-        lost = sum((loss.offsets and loss.offsets.size) or 0 for loss in self.losses)
-        return made[:-1] + [replace(item, lost=lost) for item in made[-1:]]
+    def ranges(self, made: Sequence[NewSegment]) -> Iterator[tuple[int, int | None]]:
+        """Yield ranges of offsets that together are what was made, to look for losses in each."""
+        if not made or not self._looks:
+            return
+        lows = [item.base_offset or 0 for item in self.taken[::_TOGETHER]]
+        yield from pairwise([*lows, made[-1].next_offset])
+
+    def lost(self, low: int, high: int | None) -> list[LakeLoss]:
+        """Return what is lost between two offsets."""
+        found: list[LakeLoss] = []
+        if self.begin is not None:
+            text = gone(self.log, self.begin)
+            if text:
+                found.append(self._loss(text, OffsetRange(self.begin, self.log.first_offset)))
+            low = max(low, self.begin)
+        for item in missing_in(self.log, low, high, log_start=False):
+            if item.is_loss and not delivers_all(item):
+                found.append(self._loss(str(item), item.lost))
+        return found
 
     @property
     def _place(self) -> LakePlace:
         return self.log.topic or "", self.log.partition or 0
 
-    def _look_for_losses(self, first: SegmentFile, end: int | None) -> None:
-        low = first.base_offset or 0
-        if self.begin is not None:
-            text = gone(self.log, self.begin)
-            if text:
-                self._loses(text, OffsetRange(self.begin, self.log.first_offset))
-            low = max(low, self.begin)
-        for item in missing_in(self.log, low, end, log_start=False):
-            if item.is_loss and not delivers_all(item):
-                self._loses(str(item), item.lost)
+    def _loss(self, text: str, offsets: OffsetRange | None = None) -> LakeLoss:
+        return LakeLoss(*self._place, text, offsets)
 
-    def _loses(self, text: str, offsets: OffsetRange | None = None) -> None:
-        self.losses.append(LakeLoss(*self._place, text, offsets))
+    def _read_of(self, item: SegmentFile) -> int:
+        """Return the bytes of a segment that the lake has, if it has not been written again."""
+        state = self._state
+        is_it = state is not None and item.path.name == state.file and item.size >= state.size
+        return state.size if state is not None and is_it else 0
 
     def _start(self, item: SegmentFile) -> int:
         """Return the byte offset at which what is new begins, as far as that is sure."""
-        state = self._state
-        if state is None or item.path.name != state.file or item.size < state.size:
-            return 0
-        if item.size == state.size:
-            return state.size
+        state, size = self._state, self._read_of(item)
+        if state is None or size in (0, item.size):
+            return size
         try:
             with Segment(item.path, mapped=False) as segment:
-                batch = next(segment.batches(state.size), None)
+                batch = next(segment.batches(size), None)
                 # Compaction writes other bytes under the same name.
-                same = batch is None or batch.base_offset >= state.next_offset
-                return state.size if same else 0
+                return size if batch is None or batch.base_offset >= state.next_offset else 0
         except KafkaSpecError:
             return 0  # the task finds the batch by its offset
 

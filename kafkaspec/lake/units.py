@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from pathlib import PurePath
 from typing import Any, Final
 
@@ -19,9 +20,7 @@ from kafkaspec.analysis.reasons import TAIL_REASONS
 from kafkaspec.arrow.arrays import choose
 from kafkaspec.arrow.record_batches import record_batches
 from kafkaspec.arrow.schema import Request
-from kafkaspec.errors import KafkaSpecError, Reason, make_error
-from kafkaspec.io.ahead import read_ahead
-from kafkaspec.io.local import open_source
+from kafkaspec.errors import KafkaSpecError
 from kafkaspec.io.remote import as_path
 from kafkaspec.io.window import HeldReading, Reading
 from kafkaspec.lake.manifest import LakeFile, Mark
@@ -39,6 +38,7 @@ from kafkaspec.lake.rows import (
 )
 from kafkaspec.lake.schema import BATCHES, DEAD, FOLDERS, RAW, TYPED_FOLDERS
 from kafkaspec.lake.typed_rows import Plans, TypedRows
+from kafkaspec.log.cuts import Cut, CutClaim, cuts_by_headers, cuts_by_index, open_between
 from kafkaspec.log.damage import broken_entry
 from kafkaspec.log.entries import entry_end
 from kafkaspec.log.header_table import HeaderTable
@@ -71,6 +71,7 @@ class LakeUnit:
         end: position after the last byte; None for the end of the file.
         start_offset: entries that end below it are left out.
         grows: whether the segment is the active one: bytes at its end may become an entry.
+        claims: those of an index about both ends, which the reader settles; None if both are sure.
     """
 
     path: str
@@ -82,6 +83,7 @@ class LakeUnit:
     end: int | None = None
     start_offset: int | None = None
     grows: bool = False
+    claims: tuple[CutClaim | None, CutClaim | None, int] | None = None
 
 
 @checked
@@ -146,17 +148,37 @@ def write_units(units: Sequence[LakeUnit], settings: LakeSettings, mark: Mark) -
     ]
 
 
-def _opened(unit: LakeUnit) -> Reading:
-    """Open the file of a unit up to its end: what was appended since it was planned is ignored."""
-    file = open_source(as_path(unit.path), mapped=False)
-    assert isinstance(file, Reading)
-    if unit.end is not None:
-        size, file.size = file.size, unit.end
-        if size < unit.end:
-            file.close()
-            detail = f"it had {unit.end} bytes or more when it was planned and has {size} now"
-            raise make_error(Reason.CHANGED, detail, file=file.name, offset=size)
-    return read_ahead(file, unit.start)
+def parts_of(unit: LakeUnit, size: int, target: int) -> list[tuple[LakeUnit, int]]:
+    """Cut a unit of so many bytes at batches into parts of about ``target``, each with its bytes.
+
+    Its offset index says where, or the headers of all batches. What cannot be read is not cut.
+    """
+    stop = unit.start + size
+    try:
+        with Segment(as_path(unit.path), mapped=False) as segment:
+            try:
+                index = segment.offset_index
+                cuts = None if index is None else cuts_by_index(index, stop, target)
+            except KafkaSpecError:
+                cuts = None  # of a file that says nothing about records
+            cuts = cuts or cuts_by_headers(segment, stop, target)
+    except KafkaSpecError:
+        return [(unit, size)]
+    cuts = [Cut(unit.start), *(cut for cut in cuts[:-1] if cut.position > unit.start), Cut(stop)]
+    parts = []
+    for cut, end in pairwise(cuts):
+        claims = (cut.claim, end.claim, stop) if cut.claim or end.claim else None
+        last = unit.end if end is cuts[-1] else end.position
+        part = replace(unit, start=cut.position, end=last, claims=claims)
+        parts.append((part, end.position - cut.position))
+    return parts
+
+
+def _opened(unit: LakeUnit) -> tuple[Reading, int]:
+    """Open the file of a unit, which ends where the unit does, and say where the unit begins."""
+    first, last, planned = unit.claims or (None, None, unit.end)
+    end = None if unit.end is None else Cut(unit.end, last)
+    return open_between(unit.path, Cut(unit.start, first), end, planned)
 
 
 class _Unit:
@@ -204,9 +226,10 @@ class _Unit:
 
     def write(self) -> Mapping[str, Any]:
         """Write all rows, and return the row of progress."""
-        with closing(_opened(self._unit)) as file:
+        file, start = _opened(self._unit)
+        with closing(file):
             segment = Segment(file)
-            position = max(self._unit.start, segment.first)
+            position = max(start, segment.first)
             for item in readable_entries(segment, position):
                 if isinstance(item, KafkaSpecError):
                     if self._settings.on_error == "raise":

@@ -11,13 +11,18 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from typing import Final, Literal, NamedTuple
 
-from kafkaspec.errors import KafkaSpecError
+from kafkaspec.errors import KafkaSpecError, Reason, make_error
 from kafkaspec.files.indexes import OffsetIndex
+from kafkaspec.io.ahead import read_ahead
+from kafkaspec.io.local import open_source
+from kafkaspec.io.remote import as_path
+from kafkaspec.io.window import Reading
 from kafkaspec.layout import names
 from kafkaspec.layout.framing import LARGEST_OFFSET
+from kafkaspec.layout.kinds import KINDS
 from kafkaspec.layout.stand_ins import UNKNOWN
 from kafkaspec.log.header_table import HeaderTable
-from kafkaspec.log.headers import readable_headers
+from kafkaspec.log.headers import header_tables, readable_headers
 from kafkaspec.log.segment import Segment
 
 SLACK: Final = 8
@@ -111,6 +116,75 @@ def cuts_by_index(
         low, reach = entries.low(number), entries.reach(number, size)
         made.append(Cut(place, CutClaim(low, entries.offset(number), reach, "next")))
     return [*made, stop]
+
+
+def cuts_by_headers(
+    segment: Segment,
+    size: int,
+    target: int,
+    start_offset: int | None = None,
+    max_records: int = 0,
+) -> list[Cut]:
+    """Return cuts from the headers of all batches, from the first wanted one on.
+
+    Args:
+        segment: the segment.
+        size: its bytes.
+        target: bytes of a piece.
+        start_offset: smallest wanted offset, None for all.
+        max_records: offsets after which a piece ends too; 0 for any number.
+    """
+    index = None if start_offset is None else segment.offset_index
+    found = None if index is None else cuts_by_index(index, size, size, start_offset)
+    start = settled(segment, found[0]) if found else 0
+    made = [Cut(start, offset=segment.base_offset if start == 0 else None)]
+    first = made[-1].offset
+    for table in header_tables(segment, start, end=size):
+        entries = zip(
+            table.position, table.first_offset, table.last_offset, table.magic, strict=True
+        )
+        for at, offset, last, magic in entries:
+            known = KINDS[magic].has_record_sets
+            many = bool(max_records) and known and first is not None and last >= first + max_records
+            if at > made[-1].position and (at - made[-1].position >= target or many):
+                made.append(Cut(at, offset=offset if known else None))
+                first = offset if known else last
+            elif first is None:
+                first = offset if known else last
+    return [*made, Cut(size)]
+
+
+def open_between(path: str, start: Cut, end: Cut | None, size: int | None) -> tuple[Reading, int]:
+    """Open a file for one pass over a piece of it.
+
+    Args:
+        path: path or URL of the segment.
+        start: where the piece begins.
+        end: where it ends; None for the end of the file.
+        size: bytes when it was planned: what was appended since is ignored; None if unknown.
+
+    Returns:
+        The file, which ends where the piece does, and where the piece begins.
+
+    Raises:
+        KafkaSpecError: ``changed``, it has fewer bytes now; ``unreadable``.
+    """
+    file = open_source(as_path(path), mapped=False)
+    assert isinstance(file, Reading)
+    try:
+        if size is not None:
+            now, file.size = file.size, size
+            if now < size:
+                detail = f"it had {size} bytes or more when it was planned and has {now} now"
+                raise make_error(Reason.CHANGED, detail, file=file.name, offset=now)
+        segment = Segment(file) if start.claim or (end and end.claim) else None
+        begin = start.position if segment is None else settled(segment, start)
+        if end is not None:
+            file.size = end.position if segment is None else max(begin, settled(segment, end))
+    except BaseException:
+        file.close()
+        raise
+    return read_ahead(file, begin), begin
 
 
 class _Entries:

@@ -298,7 +298,7 @@ def lake(
     """
     from kafkaspec.spark.jobs.lake import fill
 
-    return fill(spark, paths, output, options, on_increment=on_increment, tasks=tasks)
+    return fill(lambda: spark, paths, output, options, on_increment=on_increment, tasks=tasks)
 
 
 @checked

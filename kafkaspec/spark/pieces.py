@@ -18,12 +18,9 @@ from kafkaspec.arrow.messages.topics import ERROR, decode_records, kind_of_recor
 from kafkaspec.arrow.record_batches import record_batches
 from kafkaspec.arrow.schema import TIMESTAMP_TYPES, Request
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
-from kafkaspec.io.ahead import read_ahead
-from kafkaspec.io.local import open_source
-from kafkaspec.io.remote import as_path
 from kafkaspec.io.window import Reading
 from kafkaspec.log.batch import NO_TIMESTAMP, NO_TIMESTAMP_TYPE
-from kafkaspec.log.cuts import Cut, CutClaim, settled
+from kafkaspec.log.cuts import Cut, CutClaim, open_between
 from kafkaspec.log.damage import broken_entry
 from kafkaspec.log.header_table import POSITION
 from kafkaspec.log.segment import Segment
@@ -221,25 +218,12 @@ def open_piece(piece: TaskPiece) -> tuple[TaskPiece, Reading]:
     Returns:
         The piece with settled ends, and the file.
     """
-    file = open_source(as_path(piece.path), mapped=False)
-    assert isinstance(file, Reading)
-    planned = piece.end if piece.claims is None else piece.claims[2]
-    size, file.size = file.size, planned
-    if size < planned:
-        file.close()
-        detail = f"it had {planned} bytes or more when it was planned and has {size} now"
-        raise make_error(Reason.CHANGED, detail, file=file.name, offset=size)
+    first, last, planned = piece.claims or (None, None, piece.end)
+    file, start = open_between(piece.path, Cut(piece.start, first), Cut(piece.end, last), planned)
     if piece.claims is not None:
-        try:
-            segment = Segment(file)
-            start = settled(segment, Cut(piece.start, piece.claims[0]))
-            end = max(start, settled(segment, Cut(piece.end, piece.claims[1])))
-        except BaseException:
-            file.close()
-            raise
+        end = file.size
         piece = replace(piece, start=start, end=end, last=end == planned, claims=None)
-        file.size = end
-    return piece, read_ahead(file, piece.start)
+    return piece, file
 
 
 def read_piece(

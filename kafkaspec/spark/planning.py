@@ -15,13 +15,10 @@ from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files import names
 from kafkaspec.files.indexes import OffsetIndex
 from kafkaspec.io.remote import RemotePath, address
-from kafkaspec.layout.kinds import KINDS
 from kafkaspec.lazy import uncollected
-from kafkaspec.log.cuts import Cut, cuts_by_index, settled, too_large
-from kafkaspec.log.headers import header_tables
+from kafkaspec.log.cuts import Cut, cuts_by_headers, cuts_by_index, too_large
 from kafkaspec.log.listed import SegmentFile, TopicLog
 from kafkaspec.log.missing import Missing
-from kafkaspec.log.segment import Segment
 from kafkaspec.log.transactions import NO_TRANSACTIONS
 from kafkaspec.shown import without_credentials
 from kafkaspec.spark.filters import Narrowed
@@ -242,35 +239,11 @@ def _cuts(
     if cuts is None and (options.max_records or too_large(size, target)):
         try:
             with log.opened.open_segment(item.path) as segment:
-                cuts = _by_headers(segment, span, size, target, options.max_records)
+                cuts = cuts_by_headers(segment, size, target, span.start, options.max_records)
         except KafkaSpecError:
             if options.on_error == "raise":
                 raise
     return cuts or [Cut(0), Cut(size)]
-
-
-def _by_headers(
-    segment: Segment, span: OffsetSpan, size: int, target: int, max_records: int
-) -> list[Cut]:
-    """Return cuts from the headers of all batches, from the first wanted one on."""
-    index = None if span.start is None else segment.offset_index
-    found = None if index is None else cuts_by_index(index, size, size, span.start)
-    start = settled(segment, found[0]) if found else 0
-    made = [Cut(start, offset=segment.base_offset if start == 0 else None)]
-    first = made[-1].offset
-    for table in header_tables(segment, start, end=size):
-        entries = zip(
-            table.position, table.first_offset, table.last_offset, table.magic, strict=True
-        )
-        for at, offset, last, magic in entries:
-            known = KINDS[magic].has_record_sets
-            many = bool(max_records) and known and first is not None and last >= first + max_records
-            if at > made[-1].position and (at - made[-1].position >= target or many):
-                made.append(Cut(at, offset=offset if known else None))
-                first = offset if known else last
-            elif first is None:
-                first = offset if known else last
-    return [*made, Cut(size)]
 
 
 def _packed(pieces: list[TaskPiece], target: int, options: ReadOptions) -> Iterator[SegmentTask]:

@@ -7,6 +7,7 @@ driver, so that none has to import anything, and uses neither format itself.
 from __future__ import annotations
 
 import os
+import pickle
 import signal
 import sys
 import traceback
@@ -20,6 +21,8 @@ from kafkaspec.lake.results import LakeReport
 from kafkaspec.spark.jobs import lake as job
 from tests.lake.killing import LOADED
 
+HAND_BYTES = 4096
+"""Nearly each segment is cut."""
 STEPS = {
     "tasks": (job, "write_units"),
     "progress file": (parquet.LakeWriter, "finish"),
@@ -38,11 +41,15 @@ def filled(paths: str | Sequence[str], place: Path, **options: Any) -> LakeRepor
         _: Any, units: Sequence[Any], sizes: Any, function: Callable[[Any], Any], tasks: Any
     ) -> Iterator[tuple[int, Any]]:
         for number, unit in enumerate(units):
-            yield number, function(unit)
+            yield number, pickle.loads(pickle.dumps(function(pickle.loads(pickle.dumps(unit)))))
 
-    with patch.object(job, "computed", computed), patch.object(job, "slots_of", lambda _: 2):
-        spark: Any = None
-        return job.fill(spark, paths, str(place), options)  # type: ignore[arg-type]
+    with (
+        patch.object(job, "computed", computed),
+        patch.object(job, "slots_of", lambda _: 2),
+        patch.object(job, "HAND_FILES", 1),  # little is planned in the driver, and cut in tasks
+        patch.object(job, "HAND_BYTES", HAND_BYTES),
+    ):
+        return job.fill(lambda: None, paths, str(place), options)  # type: ignore[arg-type]
 
 
 class Killer:

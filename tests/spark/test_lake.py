@@ -20,6 +20,7 @@ from pyiceberg.catalog.sql import SqlCatalog
 import kafkaspec.spark
 from kafkaspec.lake.schema import RAW
 from kafkaspec.lake.tables import FORMATS, open_lake
+from kafkaspec.spark.jobs import lake as job
 from tests.cli.helpers import run
 from tests.goldens import GOLDEN
 from tests.lake.test_driver import marks, records, wanted
@@ -45,9 +46,12 @@ def source(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("to", sorted(FORMATS))
 def test_all_readers_see_the_records(
-    to: Any, spark: SparkSession, source: Path, tmp_path: Path
+    to: Any, spark: SparkSession, source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """With a plan in tasks, and segments that are cut."""
     duckdb = pytest.importorskip("duckdb")
+    monkeypatch.setattr(job, "HAND_FILES", 1)
+    monkeypatch.setattr(job, "HAND_BYTES", 4096)
     place = tmp_path / "lake"
     seen: list[int] = []
     kafkaspec.spark.lake(

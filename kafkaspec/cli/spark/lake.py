@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from contextlib import ExitStack
+from functools import cache
 from typing import Annotated, Any, Final, Literal
 
 import click
@@ -139,17 +140,13 @@ def lake_command(
             elif dry_run:
                 done = _dry_run(report, LakeJob(paths, output, options, create=True))
             else:
-                job = LakeJob(paths, output, options, create=True)
-                _, found = job.plan()
-                done = LakeReport((), found.losses, job.finished, found.active)
-                if found.segments:  # otherwise no JVM has to start
-                    with session(ctx) as spark:
-                        done = fill(
-                            spark, paths, output, options, tasks=tasks,
-                            on_increment=lambda made: _show(report, made),
-                        )  # fmt: skip
-                if job.finished is not None:
-                    done = replace(done, finished=job.finished)
+                with ExitStack() as stack:
+                    done = fill(
+                        # Without news, and with little to plan, no JVM has to start.
+                        cache(lambda: stack.enter_context(session(ctx))),
+                        paths, output, options, tasks=tasks,
+                        on_increment=lambda made: _show(report, made),
+                    )  # fmt: skip
     except LakeLossError as error:
         warn(str(error))
         ctx.exit(REFUSED)

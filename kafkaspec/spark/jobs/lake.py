@@ -7,7 +7,7 @@ commits. See ``kafkaspec.lake`` for what the tables have.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Literal
@@ -21,7 +21,9 @@ from kafkaspec.lake.increments import (
     Increment,
     LakePlace,
     LakeState,
+    NewSegment,
     plan_increment,
+    planned_here,
     progress_of,
     states_of,
 )
@@ -34,6 +36,7 @@ from kafkaspec.lake.store import Store
 from kafkaspec.lake.tables import open_lake
 from kafkaspec.lake.typed_rows import Plans, plans_of
 from kafkaspec.lake.units import LakeSettings, LakeUnit, UnitResult, write_units
+from kafkaspec.log.cuts import too_large
 from kafkaspec.log.listed import TopicLog
 from kafkaspec.options import not_there
 from kafkaspec.policy import OnLoss
@@ -48,8 +51,14 @@ __all__ = ["LakeAsked", "LakeJob", "fill", "fill_batches"]
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-_HAND_BYTES: Final = 16 << 20
+HAND_BYTES: Final = 16 << 20
 """Least bytes of a task, as long as there are enough: each task writes its own files."""
+HAND_FILES: Final = 256
+"""Least files of which a task reads the ends; fewer than four times as many are read here."""
+_PIECES: Final = 4
+"""Pieces of a task, as far as large segments are cut: more even out better."""
+_CUT_BYTES: Final = 1 << 20
+"""Bytes of a segment that cost as much to cut as a file whose end is read."""
 CORE_SECONDS: Final = 5.6
 """Seconds of one core for a GiB of segments, as measured: to read it, and to write Parquet."""
 _COUNTED: Final = ("rows", "batches", "dead", "lost")
@@ -129,7 +138,7 @@ def state_of(lake: Lake, mark: Mark | None) -> dict[LakePlace, LakeState]:
 
 
 def fill(
-    spark: SparkSession,
+    spark: Callable[[], SparkSession],
     paths: str | Sequence[str],
     output: str,
     options: LakeOptions,
@@ -137,19 +146,19 @@ def fill(
     on_increment: Callable[[LakeIncrement], None] | None = None,
     tasks: int | None = None,
 ) -> LakeReport:
-    """See ``kafkaspec.spark.lake``."""
+    """See ``kafkaspec.spark.lake``; the session is asked for when it is needed."""
     job = LakeJob(paths, output, options, create=True)
     made: list[LakeIncrement] = []
     losses: list[LakeLoss] = []
     while True:
         began = time.monotonic()
-        mark, increment = job.plan()
+        mark, increment = job.plan(spark)
         losses += [loss for loss in increment.losses if loss not in losses]
         if not increment.segments:
             return LakeReport(
                 tuple(made), tuple(losses), job.finished, increment.active, dict(job.untyped)
             )
-        found = job.run(spark, mark, increment, tasks)
+        found = job.run(spark(), mark, increment, tasks)
         made.append(replace(found, seconds=time.monotonic() - began))
         if on_increment is not None:
             on_increment(made[-1])
@@ -171,7 +180,7 @@ def fill_batches(
         ends = rows.groupBy("topic", "partition").agg({"offset": "max"}).collect()
         until = {(row[0], row[1]): row[2] + 1 for row in ends}
         began = time.monotonic()
-        mark, increment = job.plan(until)
+        mark, increment = job.plan(lambda: rows.sparkSession, until)
         if increment.segments:
             found = job.run(rows.sparkSession, mark, increment, tasks)
             if on_increment is not None:
@@ -234,7 +243,7 @@ class LakeJob:
             return status
         new = plan_increment(
             self._source.logs(), state_of(self.lake, mark), on_loss="continue",
-            active=self._asked.active,
+            active=self._asked.active, losses=False,
         )  # fmt: skip
         seconds = CORE_SECONDS * new.size / (1 << 30) / cores()
         return replace(
@@ -243,11 +252,16 @@ class LakeJob:
         )  # fmt: skip
 
     def plan(
-        self, until: Mapping[LakePlace, int] | None = None, *, dry: bool = False
+        self,
+        spark: Callable[[], SparkSession] | None = None,
+        until: Mapping[LakePlace, int] | None = None,
+        *,
+        dry: bool = False,
     ) -> tuple[Mark | None, Increment]:
         """Return the increment that the lake has, and the next one.
 
         Args:
+            spark: a session whose tasks read what many segments say; None to read it here.
             until: see ``plan_increment``.
             dry: whether an increment that another run left stays as it is.
         """
@@ -259,6 +273,7 @@ class LakeJob:
         return mark, plan_increment(
             self._source.logs(), state_of(self.lake, mark), on_loss=asked.on_loss,
             active=asked.active, most=asked.max_segments, until=until,
+            planner=planned_here if spark is None else partial(_planned, spark),
         )  # fmt: skip
 
     def _plans(self, topics: Collection[str]) -> dict[str, Plans]:
@@ -287,11 +302,11 @@ class LakeJob:
     ) -> LakeIncrement:
         """Write and commit an increment."""
         mark = Mark.new(1 if before is None else before.epoch + 1)
-        items = increment.segments
-        typed = self._plans({item.unit.topic for item in items})
+        typed = self._plans({item.unit.topic for item in increment.segments})
         settings = replace(self.settings, typed=typed)
+        most = tasks or max(1, min(ROUNDS * slots_of(spark), -(-increment.size // HAND_BYTES)))
+        items = _even(spark, increment, most)
         sizes = [item.size for item in items]
-        most = tasks or max(1, min(ROUNDS * slots_of(spark), -(-sum(sizes) // _HAND_BYTES)))
         hands = [sorted(hand) for hand in dealt(sizes, most)]
         work = [[items[number].unit for number in hand] for hand in hands]
         weights = [sum(sizes[number] for number in hand) for hand in hands]
@@ -308,7 +323,7 @@ class LakeJob:
         write_manifest(self.lake, manifest)
         commit(self.lake, manifest)
         counts = (sum(progress.column(name).to_pylist()) for name in _COUNTED)
-        return LakeIncrement(mark.epoch, len(items), increment.size, *counts)
+        return LakeIncrement(mark.epoch, len(increment.segments), increment.size, *counts)
 
 
 def _refuse_other_files(store: Store) -> None:
@@ -318,6 +333,54 @@ def _refuse_other_files(store: Store) -> None:
     if others:
         detail = f"it is not a lake, and has other files: {some_of(others)}; name a new directory"
         raise unreadable(store.place, detail)
+
+
+def _planned(
+    spark: Callable[[], SparkSession],
+    function: Callable[[Sequence[Any]], Sequence[Any]],
+    units: Sequence[Any],
+    sizes: Sequence[int],
+) -> Iterable[Any]:
+    """Plan in tasks, unless there is little to read: see ``LakePlanner``."""
+    if sum(sizes) < 4 * HAND_FILES:
+        return planned_here(function, units, sizes)
+    hands = dealt(sizes, min(ROUNDS * slots_of(spark()), -(-sum(sizes) // HAND_FILES)))
+    work = [[units[number] for number in hand] for hand in hands]
+    weights = [sum(sizes[number] for number in hand) for hand in hands]
+    found: dict[int, Any] = {}
+    for number, made in computed(spark(), work, weights, partial(_told, function), len(work)):
+        if isinstance(made, KafkaSpecError):
+            raise made
+        found |= zip(hands[number], made, strict=True)
+    return [found[number] for number in range(len(units))]
+
+
+def _told(
+    function: Callable[[Sequence[Any]], Sequence[Any]], units: Sequence[Any]
+) -> Sequence[Any] | KafkaSpecError:
+    """Return the results, or an error as one: Spark would make another error of it."""
+    try:
+        return function(units)
+    except KafkaSpecError as error:
+        return error
+
+
+def _even(spark: SparkSession, increment: Increment, tasks: int) -> list[NewSegment]:
+    """Return the segments, those cut that would make a task much larger than others."""
+    target = max(HAND_BYTES // _PIECES, -(-increment.size // (tasks * _PIECES)))
+    large = [n for n, item in enumerate(increment.segments) if too_large(item.size, target)]
+    work = [increment.segments[number] for number in large]
+    found = _planned(
+        lambda: spark, partial(_cut, target), work, [item.size // _CUT_BYTES for item in work]
+    )
+    parts = dict(zip(large, found, strict=True))
+    return [
+        part for number, item in enumerate(increment.segments) for part in parts.get(number, [item])
+    ]
+
+
+def _cut(target: int, items: Sequence[NewSegment]) -> list[list[NewSegment]]:
+    return [item.parts(target) for item in items]
 
 
 def _written(units: Sequence[LakeUnit], settings: LakeSettings, mark: Mark) -> list[UnitResult]:

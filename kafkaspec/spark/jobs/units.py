@@ -1,12 +1,13 @@
 """Deal out work on files to tasks, the largest first, so that all end at about the same time.
 
-Tasks get and return rows of bytes that our own functions pickled.
+Tasks get and return rows of bytes that our own functions pickled, compressed: paths repeat.
 """
 
 from __future__ import annotations
 
 import heapq
 import pickle
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
@@ -62,7 +63,7 @@ def spread(
     """Return the units, pickled, as rows; one partition for each hand."""
     hands = dealt(sizes, tasks or ROUNDS * slots_of(spark))
     rows = [
-        (hand, bytearray(pickle.dumps(units[number])))
+        (hand, bytearray(_packed(units[number])))
         for hand, numbers in enumerate(hands)
         for number in numbers
     ]
@@ -86,11 +87,11 @@ def computed(
     numbered = list(enumerate(units))
     results = rows_of(spark, numbered, sizes, partial(_result, function), _RESULT, tasks)
     for row in results.collect() if units else ():
-        yield row.number, pickle.loads(bytes(row.result))
+        yield row.number, _unpacked(row.result)
 
 
 def _result(function: Callable[[Any], Any], unit: tuple[int, Any]) -> Iterator[pa.RecordBatch]:
-    result = pickle.dumps(function(unit[1]))
+    result = _packed(function(unit[1]))
     yield pa.RecordBatch.from_pylist([{"number": unit[0], "result": result}], _RESULT)
 
 
@@ -114,4 +115,12 @@ def _rows(
 ) -> Iterator[pa.RecordBatch]:
     for batch in batches:
         for unit in batch.column(0):
-            yield from function(pickle.loads(unit.as_py()))
+            yield from function(_unpacked(unit.as_py()))
+
+
+def _packed(unit: Any) -> bytes:
+    return zlib.compress(pickle.dumps(unit), 1)
+
+
+def _unpacked(data: bytes | bytearray) -> Any:
+    return pickle.loads(zlib.decompress(data))

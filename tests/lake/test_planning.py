@@ -1,0 +1,168 @@
+"""The plan of an increment in tasks, and large segments that several tasks read."""
+
+from __future__ import annotations
+
+import pickle
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import pyarrow.parquet as pq
+import pytest
+
+pytest.importorskip("pyspark")
+pytest.importorskip("deltalake")
+
+import kafkaspec as ks
+from kafkaspec.lake.increments import LakeState, plan_increment, planned_here
+from kafkaspec.lake.restoring import restore_logs
+from kafkaspec.lake.schema import BATCHES, RAW
+from kafkaspec.lake.tables import open_lake
+from kafkaspec.spark.jobs import lake as job
+from kafkaspec.spark.jobs.units import dealt
+from kafkaspec.spark.paths import find_logs
+from tests.counting import Counted, counted
+from tests.goldens import GOLDEN
+from tests.lake import driver
+from tests.lake.driver import filled
+from tests.lake.test_driver import records, rows, wanted
+from tests.lake.test_increments import write
+from tests.spark import logs
+
+Work = Callable[[Sequence[Any]], Sequence[Any]]
+
+
+def apart(function: Work, units: Sequence[Any], _: Sequence[int]) -> Iterator[Any]:
+    """Plan each log by itself, as far away as a task is."""
+    for unit in units:
+        yield from pickle.loads(pickle.dumps(function(pickle.loads(pickle.dumps([unit])))))
+
+
+def state(topic: str, next_offset: int, file: str, size: int, epoch: int = 0) -> Any:
+    return {(topic, 0): LakeState(0, next_offset, epoch, None, file, size)}
+
+
+@pytest.mark.parametrize("release", ["0.10.2.2", "4.4.0"])
+@pytest.mark.parametrize("active", [False, True])
+def test_tasks_plan_what_the_driver_would(release: str, active: bool) -> None:
+    """New logs, one that goes on in the middle, and one that was created again."""
+    found = find_logs(str(GOLDEN / release / "logs"), log_start=False)
+    (log,) = [log for log in found if (log.topic, log.partition) == ("segments", 0)]
+    first, second, *_ = log.segments
+    base = second.base_offset or 0
+    states = [
+        {},
+        state("segments", base, first.path.name, first.size),
+        state("segments", base + 1, second.path.name, second.size // 2),
+        state("segments", 1 << 40, second.path.name, 1),
+    ]
+    seen = set()
+    for known in states:
+        for most in (None, 3):
+            options: dict[str, Any] = {"active": active, "most": most, "on_loss": "continue"}
+            here = plan_increment(found, known, **options)
+            assert plan_increment(found, known, **options, planner=apart) == here
+            assert len(here.segments) <= (most or len(here.segments))
+            seen.add((len(here.segments), len(here.losses)))
+    assert len(seen) > 4
+
+
+def test_the_driver_reads_no_segment(tmp_path: Path) -> None:
+    """It lists; a task reads the end of each segment once, and asks for no size that was listed."""
+    root = tmp_path / "many"
+    for partition in range(3):
+        logs.make(root / f"orders-{partition}", 60, segment_bytes=500)
+    inside: list[tuple[list[Any], list[str]]] = []
+
+    def noting(function: Work, units: Sequence[Any], sizes: Sequence[int]) -> Sequence[Any]:
+        before = len(Counted.reads), len(Counted.stats)
+        try:
+            return function(units)
+        finally:
+            inside.append((Counted.reads[before[0] :], Counted.stats[before[1] :]))
+
+    with counted(root) as url:
+        found = find_logs(url, log_start=False)
+        listed = len(Counted.stats)
+        made = plan_increment(found, {}, planner=noting)
+        closed = len(made.segments)
+        assert closed > 80
+        assert [item for reads, _ in inside for item in reads] == Counted.reads
+        assert [item for _, stats in inside for item in stats] == Counted.stats[listed:]
+        assert set(Counted.of(".log").values()) == {1}
+        assert len(Counted.of(".log")) == closed
+        # A question before each range: whether it is of the version that was listed.
+        more = Counter(Counted.stats[listed:]) - Counter(path for path, _, _ in Counted.reads)
+        assert not [path for path in more if path.endswith(".log")]
+
+
+def test_a_plan_that_reads_much_is_made_in_tasks(tmp_path: Path) -> None:
+    """Its losses end the job as those of a plan in the driver do."""
+    source = tmp_path / "logs"
+    source.mkdir()
+    for number in range(3):
+        for base in (0, 30, 60):
+            write(source / f"orders-{number}", base, (base, base + 30, 1))
+    asked: list[str] = []
+
+    def noting(function: Any, *args: Any) -> Any:
+        asked.append(getattr(function, "__name__", "cut"))
+        return planned_here(function, *args)
+
+    with patch.object(job, "planned_here", noting):
+        filled(str(source), tmp_path / "lake")
+    assert "read_ends" not in asked
+    assert records(tmp_path / "lake") == Counter({key: 1 for key in wanted(source) if key[2] < 60})
+    (source / "orders-1" / f"{30:020d}.log").unlink()
+    with pytest.raises(ks.KafkaSpecError, match=r"orders-1.*offsets 30 to 59") as caught:
+        filled(str(source), tmp_path / "lost")
+    assert caught.value.reason == "changed"
+
+
+@pytest.fixture(name="skewed")
+def _skewed(tmp_path: Path) -> Path:
+    """A closed segment of 2 MB, with an index and without, beside many small ones."""
+    source = tmp_path / "logs"
+    for number in range(2):
+        big = logs.make(source / f"big-{number}", 400, 5, 800, segment_bytes=4 << 20)
+        path = logs.segment(big)
+        write(big, 400 * 5, (2000, 2010, 1))
+        if number:
+            for other in big.glob(f"{path.stem}.*index"):
+                other.unlink()
+    logs.make(source / "small-0", 200, segment_bytes=500)
+    return source
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("to", ["delta", "iceberg"])
+def test_a_large_segment_is_divided_among_tasks(to: Any, skewed: Path, tmp_path: Path) -> None:
+    """Each task gets about the same bytes, and each batch is read by one of them."""
+    place = tmp_path / "lake"
+    hands: list[list[int]] = []
+
+    def noting(sizes: Sequence[int], most: int) -> list[list[int]]:
+        made = dealt(sizes, most)
+        hands.append([sum(sizes[number] for number in hand) for hand in made])
+        return made
+
+    with patch.object(driver, "HAND_BYTES", 64 << 10), patch.object(job, "dealt", noting):
+        made = filled(str(skewed), place, to=to, active=True, exact=True)
+    assert made.increments[0].segments == len(list(skewed.rglob("*.log")))
+    weights = hands[-1]
+    assert len(weights) == 3 * 2
+    assert max(weights) <= 1.15 * sum(weights) / len(weights)
+    assert records(place) == wanted(skewed)
+    entries = Counter(rows(place, "topic", "partition", "base_offset", "position", table=BATCHES))
+    assert set(entries.values()) == {1}
+    assert len(entries) == sum(1 for log in ks.LogDirectory(skewed) for _ in log.batches())
+    for file in open_lake(str(place)).table(RAW).files():
+        table = pq.read_table(place / file.path, columns=["topic", "partition", "offset"])
+        found = list(zip(*(column.to_pylist() for column in table.columns), strict=True))
+        assert found == sorted(found)
+    out = tmp_path / "back"
+    for log in restore_logs(open_lake(str(place)), out, sync=False).logs:
+        assert all(segment.is_identical for segment in log.segments)
+    assert filled(str(skewed), place, active=True).increments == ()
