@@ -18,6 +18,7 @@ from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files.checkpoints import kafka_uuid
 from kafkaspec.log.batch import NONE
 from kafkaspec.log.partition import Partition
+from kafkaspec.messages.lookup import key_says
 from kafkaspec.model import Record
 from kafkaspec.options import not_there
 from kafkaspec.policy import OnError
@@ -25,6 +26,7 @@ from kafkaspec.restore.coordinator_topics import TOPIC_CONFIGS, partition_count
 from kafkaspec.restore.endings import commits, endings, to_commit
 from kafkaspec.restore.filling import unfilled
 from kafkaspec.restore.kept_brokers import refusals
+from kafkaspec.restore.loadable import unloadable
 from kafkaspec.restore.remote_metadata import encoded, metadata_partition, remote_records
 from kafkaspec.restore.replica_choice import Choice, choose
 from kafkaspec.restore.replica_inventory import Inventory, PartitionCopy
@@ -251,6 +253,7 @@ class RestorePlanner:
                     RestoreReason.LOST_OFFSETS, each.message, file=taken.path, offsets=offsets,
                     **place,
                 )  # fmt: skip
+        log = self._loadable(choice, log)
         for offsets in _between_tiers(choice):
             text = "neither the log nor remote storage has them"
             self._find(RestoreReason.LOST_OFFSETS, text, file=taken.path, offsets=offsets, **place)
@@ -262,6 +265,24 @@ class RestorePlanner:
         self.served[taken.topic, taken.partition] = ServedPartition(
             choice, log, report is not None, cut
         )
+
+    def _loadable(self, choice: Choice, log: Partition) -> Partition:
+        """Return a staged partition without what no coordinator of the target decodes."""
+        topic, number = choice.taken.topic, choice.taken.partition
+        if topic not in TOPIC_CONFIGS or not key_says(topic):
+            return log
+        noted = self._noted(topic, number)
+        offsets = unloadable(log, topic, self.settings.release, noted)
+        if not offsets:
+            return log
+        kept = self.settings.keep_brokers
+        text = f"records that no broker of {self.settings.release} can load: {len(offsets)};"
+        text += " it loads none of this partition" if kept else " they are left out"
+        self._find(
+            RestoreReason.UNLOADABLE, text, file=choice.taken.path, topic=topic, partition=number,
+            offsets=OffsetRange(offsets[0], offsets[-1] + 1),
+        )  # fmt: skip
+        return log if kept else self.staging.leave_out(topic, number, offsets)
 
     def _log_starts(self) -> None:
         starts = {}

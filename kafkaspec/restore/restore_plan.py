@@ -55,6 +55,8 @@ class RestoreReason(StrEnum):
     """A partition that is on no disk: it comes back empty."""
     UNDECODED = "undecoded"
     """Records of a coordinator's topic that are served, and that nobody here can decode."""
+    UNLOADABLE = "unloadable"
+    """Records that no coordinator of the target decodes: with one, it would load no group."""
     CLAMPED = "clamped"
     """A committed offset beyond the end of its partition is set to the end."""
     CUT = "cut"

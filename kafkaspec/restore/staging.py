@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import shutil
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -17,10 +17,11 @@ from kafkaspec.files import names as files
 from kafkaspec.files.checkpoints import leader_epoch_checkpoint, offset_checkpoint
 from kafkaspec.files.checkpoints.leader_epoch_checkpoint import EpochEntry
 from kafkaspec.files.checkpoints.offset_checkpoint import PartitionOffset
+from kafkaspec.forensics.cleaner.writing import rewritten, shell
 from kafkaspec.forensics.salvage import SalvagedPartition, salvage
 from kafkaspec.io.local import FileReading, copied
 from kafkaspec.layout.kinds import CURRENT
-from kafkaspec.log.batch import NO_TIMESTAMP
+from kafkaspec.log.batch import NO_TIMESTAMP, Batch
 from kafkaspec.log.encoding import encode
 from kafkaspec.log.headers import read_headers, sound_headers
 from kafkaspec.log.partition import Partition
@@ -150,6 +151,37 @@ class RestoredLogs:
             file.write(data)
         return Partition(target)
 
+    def leave_out(self, topic: str, partition: int, offsets: Sequence[int]) -> Partition:
+        """Write a staged partition without some records, as a cleaner does, and return it.
+
+        Args:
+            topic: its topic.
+            partition: its number.
+            offsets: of the records, in order.
+        """
+        target = self.path / f"{topic}-{partition}"
+        gone = set(offsets)
+        with closing(Partition(target)) as log:
+            for path in log.segment_paths:
+                assert isinstance(path, Path)  # it is staged
+                aside = target / f"{path.name}.part"
+                with closing(log.open_segment(path)) as segment, open(aside, "xb") as file:
+                    for table in sound_headers(segment):
+                        done = 0
+                        for number in range(len(table)):
+                            first, last = table.first_offset_of(number), table.last_offset[number]
+                            at = bisect_left(offsets, first)
+                            if at < len(offsets) and offsets[at] <= last:
+                                if done < number:
+                                    file.write(table.data(done, number))
+                                file.write(_without(table.batch(number), gone))
+                                done = number + 1
+                        if done < len(table):
+                            file.write(table.data(done, len(table)))
+                path.unlink()
+                aside.rename(path)
+        return Partition(target)
+
     def put_log_starts(self, starts: Mapping[tuple[str, int], int]) -> None:
         """Write the checkpoint of log start offsets."""
         entries = [PartitionOffset(*place, offset) for place, offset in sorted(starts.items())]
@@ -175,6 +207,12 @@ class RestoredLogs:
                         os.link(source, path)
                     else:
                         _replace(path, None)
+
+
+def _without(batch: Batch, gone: Collection[int]) -> bytes:
+    """Return a batch without some of its records."""
+    kept = [record for record in batch.records() if record.offset not in gone]
+    return rewritten(batch, kept, batch.delete_horizon, batch.magic) if kept else shell(batch)
 
 
 def _fetch(log: Partition, path: Any, target: Path, end: int | None) -> None:

@@ -66,6 +66,7 @@ _WITHOUT_PROTECTION = {
 """With these, what is not protected is gone within seconds, and what is open is ended."""
 _ISOLATIONS = ("read_uncommitted", "read_committed")
 _LAST = b"after the restore"
+_COORDINATED = (Topic.CONSUMER_OFFSETS, Topic.TRANSACTION_STATE)
 _OFFSETS_LIFE = "offsets.retention.minutes"
 _TIMES = 12
 """Most times of a partition that are looked up."""
@@ -220,6 +221,10 @@ def test_a_broker_serves_what_is_restored(version: Version, source: str, tmp_pat
                 got = client.consume(topic, isolation)
                 if topic == Topic.TRANSACTION_STATE and topic in by_coordinator:
                     got = got._replace(records=got.records[: len(records)])
+                if topic == Topic.CONSUMER_OFFSETS:  # groups without members and offsets end
+                    added = len(got.records) - len(records)
+                    assert all(each.value is None for each in got.records[len(records) :])
+                    got = got._replace(records=got.records[: len(records)], end=got.end - added)
                 if got.records != records:
                     wrong.append((f"{topic} {isolation}", len(got.records), len(records)))
                 item = ends[topic]
@@ -228,7 +233,7 @@ def test_a_broker_serves_what_is_restored(version: Version, source: str, tmp_pat
                     if (got.start, got.end) != borders:
                         wrong.append((f"{topic} borders", (got.start, got.end), borders))
         for topic, records in wanted["read_uncommitted"].items():
-            asked = _times(records)
+            asked = _times(records) if topic not in _COORDINATED else []
             looked_up += len(asked)
             wrong += [
                 (topic, "times", each) for each in _looked_up(client, broker.logs, topic, asked)

@@ -92,6 +92,10 @@ def test_every_log_directory_comes_back(tmp_path: Path) -> None:
             if item.salvaged:
                 continue
             own, other = _records(path), _records(item.source)
+            if (item.topic, item.partition) in _reasons(plan, RestoreReason.UNLOADABLE):
+                kept = {each.offset for each in own}
+                other = [each for each in other if each.offset in kept]
+                assert label == "4.0.2/logs"
             assert own[: len(other)] == other, f"{label}: {item.topic}"
             assert len(own) - len(other) == sum(
                 each.group is not None for each in plan.findings
@@ -432,6 +436,29 @@ def test_no_transaction_hangs(tmp_path: Path) -> None:
     assert _reasons(plan, RestoreReason.MARKER)
     left = restore(tmp_path / "made/logs", open_transactions="leave")
     assert _reasons(left, RestoreReason.OPEN) == _reasons(plan, RestoreReason.MARKER)
+
+
+@pytest.mark.parametrize(("release", "refused"), [("4.0", 0), ("4.4", 2)])
+def test_what_no_coordinator_loads_is_left_out(release: str, refused: int, tmp_path: Path) -> None:
+    """Share groups of 4.0 had another layout: later brokers end at it, and load no group at all."""
+    source = GOLDEN / "4.0.2" / "logs"
+    plan = restore(source, tmp_path / "out", write=True, target_release=release)
+    found = [each for each in plan.findings if each.reason is RestoreReason.UNLOADABLE]
+    assert [each.topic for each in found] == [
+        Topic.CONSUMER_OFFSETS, Topic.SHARE_GROUP_STATE
+    ] * (refused > 0)  # fmt: skip
+    for topic in (Topic.CONSUMER_OFFSETS, Topic.SHARE_GROUP_STATE):
+        before, after = (_records(logs / f"{topic}-0") for logs in (source, tmp_path / "out/logs"))
+        gone = [each for each in before if each not in after]
+        assert (len(gone), len(before) - len(after)) == (refused, refused)
+        assert [each for each in before if each not in gone] == after
+    with ks.Partition(tmp_path / "out/logs" / f"{Topic.CONSUMER_OFFSETS}-0") as log:
+        assert not read_groups(log, release=release).errors
+        assert (
+            log.log_end_offset
+            == ks.Partition(source / f"{Topic.CONSUMER_OFFSETS}-0").log_end_offset
+        )
+    assert _offsets(source) == _offsets(tmp_path / "out/logs")
 
 
 def test_commits_beyond_the_end_are_clamped(tmp_path: Path) -> None:
