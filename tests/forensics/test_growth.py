@@ -85,8 +85,18 @@ def test_a_broken_batch_costs_little(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("command", ["retention", "producers"])
-def test_a_segment_costs_the_same_beside_many(tmp_path: Path, command: str) -> None:
+@pytest.mark.parametrize(
+    ("command", "file"),
+    [
+        (["retention"], "log/partition.py"),
+        (["producers"], "log/partition.py"),
+        (["compaction", "--config", "cleanup.policy=compact"], "cleaner/aborts.py"),
+    ],
+    ids=["retention", "producers", "compaction"],
+)
+def test_a_segment_costs_the_same_beside_many(
+    tmp_path: Path, command: list[str], file: str
+) -> None:
     """The base offsets of a log are listed once, and not once for each segment."""
     entry = encode([Record(0, 1, b"k", b"v")])
     work = []
@@ -95,7 +105,7 @@ def test_a_segment_costs_the_same_beside_many(tmp_path: Path, command: str) -> N
         path.mkdir()
         for base in range(number):
             (path / f"{base:020d}.log").write_bytes(base.to_bytes(8, "big") + entry[8:])
-        work.append(lines(partial(run, command, path), "log/partition.py"))
+        work.append(lines(partial(run, *command, path), file))
     assert work[2] - work[1] < 2.2 * (work[1] - work[0]), work
 
 

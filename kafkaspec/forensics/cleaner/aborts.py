@@ -5,10 +5,12 @@ Kafka: ``CleanedTransactionMetadata``, ``UnifiedLog.collectAbortedTransactions``
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from heapq import heappop, heappush
-from itertools import compress
+from itertools import compress, islice
+from operator import itemgetter
 
 from kafkaspec._generated.python.model.transaction_index import AbortedTransaction
 from kafkaspec.files import names
@@ -19,12 +21,16 @@ from kafkaspec.log.headers import read_headers
 from kafkaspec.log.segment import Segment
 
 
+_base = itemgetter(0)
+
+
 class AbortIndex:
     """The transaction indexes of a log, as a broker searches them for its cleaner."""
 
     def __init__(self, segments: Sequence[SegmentView], log_start: int) -> None:
         """Read the indexes; a segment without one has no aborted transactions."""
         self._log_start = log_start
+        self._bases = sorted(segment.base_offset for segment in segments)
         self._of: list[tuple[int, list[AbortedTransaction]]] = []
         for segment in segments:
             path = segment.path.with_suffix(names.TRANSACTION_INDEX)
@@ -36,7 +42,9 @@ class AbortIndex:
                 # A broker that starts refuses such an index, and makes it from the markers.
                 markers = _markers(segment)
                 entries = [entry for entry in entries if entry.last_offset in markers]
-            self._of.append((segment.base_offset, entries))
+            if entries:
+                self._of.append((segment.base_offset, entries))
+        self._of.sort(key=_base)
 
     def between(self, start: int, end: int) -> list[AbortedTransaction]:
         """Return the transactions that the cleaner of a broker is told of for some offsets.
@@ -45,12 +53,11 @@ class AbortIndex:
         even before ``start``: a broker compares them with the log start offset.
         """
         found: list[AbortedTransaction] = []
-        floor = max((base for base, _ in self._of if base <= start), default=None)
-        if floor is None:
+        number = bisect_right(self._bases, start)
+        if not number:
             return found
-        for base, entries in self._of:
-            if base < floor:
-                continue
+        first = bisect_left(self._of, self._bases[number - 1], key=_base)
+        for _, entries in islice(self._of, first, None):
             for entry in entries:
                 if entry.last_offset >= self._log_start and entry.first_offset < end:
                     found.append(entry)
