@@ -20,7 +20,6 @@ from kafkaspec.log.control import ControlRecord
 from kafkaspec.log.headers import read_headers
 from kafkaspec.log.segment import Segment
 
-
 _base = itemgetter(0)
 
 
