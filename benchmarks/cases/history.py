@@ -13,10 +13,13 @@ from benchmarks.cases.memory import peak
 from benchmarks.data import MIB
 from benchmarks.outcome import Case, Figure, Outcome, Settings, Table, number
 from benchmarks.timing import Candidate, measure
+from kafkaspec.cli.commands.dump_columns import JsonMaker, read_lines
+from kafkaspec.codecs.native.core import Core
 from kafkaspec.forensics.gaps import read_gaps
 from kafkaspec.forensics.producers import read_producers
 from kafkaspec.forensics.timeline import read_timeline
 from kafkaspec.log.partition import Partition
+from kafkaspec.log.selection import Selection
 
 _SIZE = 256 * MIB
 _GATE = 1.5
@@ -31,7 +34,8 @@ _HEADERS = "headers, `batch_table()`"
 _MARKERS = "headers, and markers by `batch_at()`"
 _CHECKSUMS = "checksums too, `verify`"
 _COLUMN, _LOOP = "column `control_type`", "a loop over batches"
-_CONTROL_GATE = 10.0
+_LINES = "lines of `dump --format json`"
+_CONTROL_GATE, _LINES_GATE = 10.0, 5.0
 _AGAINST = {"transactions": _MARKERS, "producers": _HEADERS, "gaps": _CHECKSUMS}
 """The input that each command needs: records of markers too for transactions; all bytes for gaps,
 since a batch with a wrong checksum is a gap."""
@@ -150,7 +154,7 @@ _COMMANDS: dict[str, Callable[[Path, int], int]] = {
 
 
 def _control_types(settings: Settings) -> Outcome:
-    """The column `control_type` of markers, and a loop that decodes each."""
+    """The types of markers as a column and in lines, and a loop that decodes each."""
     markers, count = _markers(), 200 if settings.quick else 20_000
     data = b"".join(
         ks.encode(
@@ -168,13 +172,27 @@ def _control_types(settings: Settings) -> Outcome:
         batches = ks.Segment(data).batches()
         return sum(marker is not None for batch in batches for marker in batch.control_records())
 
-    candidates = [Candidate(_COLUMN, column, count), Candidate(_LOOP, loop, count)]
+    def lines() -> int:
+        def maker(core: Core, segment: ks.Segment) -> JsonMaker:
+            return JsonMaker(core, segment, base64=False)
+
+        parts = read_lines(ks.Segment(data), Selection(), maker=maker, jobs=1)
+        return sum(bytes(part).count(b"\n") for part in parts if isinstance(part, memoryview))
+
+    candidates = [
+        Candidate(_COLUMN, column, count),
+        Candidate(_LINES, lines, count),
+        Candidate(_LOOP, loop, count),
+    ]
     found = measure(candidates, settings.rounds(5))
-    ratio = found.ratio(_LOOP, _COLUMN)
-    table = Table("Types of markers, one in each batch", ("reader", "ns a marker"))
-    table.rows += [(name, number(found.median(name))) for name in (_COLUMN, _LOOP)]
-    what = "column `control_type` of markers, a loop that decodes each ÷ ours"
-    return Outcome([table], [Figure(what, ratio, _CONTROL_GATE)])
+    table = Table("Markers, one in each batch", ("reader", "ns a marker"))
+    table.rows += [(each.name, number(found.median(each.name))) for each in candidates]
+    what = "{} of markers, a loop that decodes each ÷ ours"
+    figures = [
+        Figure(what.format(name), found.ratio(_LOOP, name), gate)
+        for name, gate in ((_COLUMN, _CONTROL_GATE), (_LINES, _LINES_GATE))
+    ]
+    return Outcome([table], figures)
 
 
 def run(settings: Settings) -> Outcome:

@@ -187,6 +187,7 @@ class Reader:
         module, wanted = core.module, self._wanted
         options = module.CONTROL if wanted.include_control else 0
         options |= module.APART if wanted.apart else 0
+        options |= module.JOINED if wanted.joined else 0
         if wanted.end_offset is not None:
             options |= module.BOUNDED
         limits = (wanted.start_offset, wanted.end_offset, wanted.start_timestamp)

@@ -49,9 +49,11 @@ class Wanted(Selection):
         apart: whether entries of which columns do not say everything are for the caller, see
             ``Columns.entry``: control batches, those with records outside the offsets, and all
             that the core does not decode.
+        joined: whether control batches are in columns even then.
     """
 
     max_bytes: int = CHUNK_BYTES
     start_position: int = 0
     end_position: int | None = None
     apart: bool = False
+    joined: bool = False

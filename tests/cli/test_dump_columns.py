@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import shutil
+import struct
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -151,6 +152,39 @@ def test_negative_sequences_and_unknown_numbers(tmp_path: Path) -> None:
     same(path)
     found = lines(run("dump", "--format", "json", path))
     assert [item["sequence"] for item in found][:6] == [-1, -1, -1, -1, 2**31 - 1, 0]
+
+
+@pytest.mark.parametrize("topic", ["t", "__consumer_offsets", "__cluster_metadata"])
+@each("seed", range(examples(30)))
+def test_control_records_of_any_bytes(tmp_path: Path, topic: str, seed: int) -> None:
+    """All types, some that no release knows, and some that cannot be decoded, among data."""
+    chance = random.Random(seed)
+    keys = [*(struct.pack(">hh", 0, kind) for kind in range(9)), b"\0\0\0\1x", b"\0", None]
+    values = [struct.pack(">hi", 0, 7), b"\0" * 40, b"", b"\xff\xfe", None]
+    sound = chance.random() < 0.6
+    entries, offset = [], 0
+    for _ in range(40):
+        control = chance.random() < 0.6
+        pairs = [(chance.choice(keys), chance.choice(values)) for _ in range(chance.choice((1, 3)))]
+        if control and sound:
+            pairs = [(keys[chance.randrange(2)], values[0]) for _ in pairs]
+        records = [
+            Record(offset + n, TIME + chance.randrange(60), *pair) for n, pair in enumerate(pairs)
+        ]
+        offset += len(records)
+        entries.append(
+            encode(
+                records, magic=2, producer_id=1, producer_epoch=0, control=control,
+                transactional=True, compression=chance.choice(("none", "none", "zstd")),
+            )
+        )  # fmt: skip
+    folder = tmp_path / f"{topic}-0"
+    folder.mkdir()
+    (folder / f"{0:020}.log").write_bytes(b"".join(entries))
+    for choice in (("--where", "timestamp > 1"), chance.choice(GOING_ON)):
+        count, from_columns = same(folder, *choice, size=chance.choice((200, RANGE_BYTES)))
+        if sound and "--where" in choice:
+            assert from_columns >= count > 20
 
 
 @pytest.mark.slow

@@ -1,7 +1,7 @@
 """Lines of ``dump`` from columns, in threads: of JSON, or of a format string.
 
-The records of a batch, which are the reference, show what columns do not: control records,
-batches with records outside the wanted offsets, and whatever is unusual or cannot be read.
+The records of a batch, which are the reference, show what columns do not: control records that
+cannot be decoded, batches with records outside the wanted offsets, and whatever is unusual.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from functools import lru_cache, partial
 from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeVar
 
-from kafkaspec.cli.commands.dump_json import _Key
+from kafkaspec.cli.commands.dump_json import WRITERS, _Key, control_json
+from kafkaspec.codecs import Codec
 from kafkaspec.codecs.native.names import UNTIMED
 from kafkaspec.columns.conditions import Compare, Marks
 from kafkaspec.columns.json_lines import (
@@ -29,8 +30,17 @@ from kafkaspec.columns.json_lines import (
     numbers,
 )
 from kafkaspec.columns.memory import Columns
+from kafkaspec.columns.messages import TextColumn, bytes_of
 from kafkaspec.columns.reader import Reader
-from kafkaspec.columns.wanted import BATCH_MAGIC, BATCH_POSITION, HIGHEST, LOWEST, OF_BATCH, Wanted
+from kafkaspec.columns.wanted import (
+    BATCH_MAGIC,
+    BATCH_POSITION,
+    HIGHEST,
+    IS_CONTROL,
+    LOWEST,
+    OF_BATCH,
+    Wanted,
+)
 from kafkaspec.conversion.fields import has_values
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.io.remote import RemotePath
@@ -38,10 +48,12 @@ from kafkaspec.jobs import flows_in_order
 from kafkaspec.layout import names
 from kafkaspec.layout.kinds import KINDS, value_names
 from kafkaspec.log.batch import NO_TIMESTAMP, NO_TIMESTAMP_TYPE, NONE, TIMESTAMP_TYPES, Batch
+from kafkaspec.log.control import decode_control
 from kafkaspec.log.headers import divided, readable_headers
 from kafkaspec.log.pieces import WHOLE_BYTES
 from kafkaspec.log.segment import Segment
 from kafkaspec.log.selection import Selection, chosen, first_position, selected_batches
+from kafkaspec.model import Record
 
 if TYPE_CHECKING:
     from kafkaspec.cli.commands.dump_messages import MessageRows
@@ -115,8 +127,20 @@ class Maker(Protocol):
     def sources(self) -> tuple[str, ...]:
         """The columns that it takes."""
 
+    @property
+    def has_control(self) -> bool:
+        """Whether it makes lines of control records."""
+
     def lines(self, columns: Columns, rows: Iterable[tuple[int, int]]) -> Iterator[memoryview]:
-        """Yield the lines of some ranges of rows, many at a time."""
+        """Yield the lines of some ranges of rows, many at a time.
+
+        Raises:
+            UndecodedError: a control record cannot be decoded; before the first line.
+        """
+
+
+class UndecodedError(Exception):
+    """Columns do not say what a control record is."""
 
 
 class RowsLeft:
@@ -155,6 +179,7 @@ class LimitMaker:
         self._left = left
         self._ended_at = ended_at
         self.sources = (*maker.sources, BATCH_POSITION)
+        self.has_control = maker.has_control
 
     def lines(self, columns: Columns, rows: Iterable[tuple[int, int]]) -> Iterator[memoryview]:
         """Yield the lines of the first ranges of rows, many at a time."""
@@ -295,12 +320,13 @@ def _reader(
             start_offset=wanted.start_offset,
             end_offset=wanted.end_offset,
             start_timestamp=wanted.start_timestamp,
-            include_control=True,
+            include_control=lines.has_control,
             max_bytes=WHOLE_BYTES,
             aborted=wanted.aborted,
             start_position=item[0],
             end_position=item[1],
             apart=True,
+            joined=True,
         ),
         allocate=core.module.memory,
     )
@@ -313,7 +339,11 @@ def _of(
     if columns.entry is not None:
         yield reader.batch_at(columns.entry)
         return
-    yield from lines.lines(columns, _kept(core, columns, wanted))
+    try:
+        yield from lines.lines(columns, _kept(core, columns, wanted))
+    except UndecodedError:
+        positions = columns.integer_column(BATCH_POSITION).integers[: columns.rows]
+        yield from (reader.batch_at(columns.start + at) for at in dict.fromkeys(positions))
 
 
 def _kept(core: Core, columns: Columns, wanted: Selection) -> Iterator[tuple[int, int]]:
@@ -348,7 +378,8 @@ class JsonMaker:
         messages: of an internal topic, shows the messages in its records.
     """
 
-    sources = _SOURCES
+    sources = (*_SOURCES, IS_CONTROL)
+    has_control = True
 
     def __init__(
         self,
@@ -363,15 +394,22 @@ class JsonMaker:
         self._base64 = base64
         self._messages = messages
         self._made: dict[frozenset[_Key], JsonLines] = {}
+        self._controls = ControlTexts(segment.codec, base64=base64)
 
     def lines(self, columns: Columns, rows: Iterable[tuple[int, int]]) -> Iterator[memoryview]:
         """Yield the lines of some ranges of rows, many at a time."""
+        controls = self._controls.of(columns) if columns.markers else {}
         if columns.start:
             positions = columns.integer_column(BATCH_POSITION)
             self._core.module.adjust(positions.values, 0, columns.rows, False, columns.start)
         others: dict[_Key, LineColumn] = {}
         if self._messages is not None:
-            others = self._messages.of(columns)
+            others = self._messages.of(columns, controls)
+        if controls:
+            texts = TextColumn(columns.rows, fill=NULL.encode())
+            for row, text in controls.items():
+                texts.put(row, text)
+            others[_Key.CONTROL] = texts.column()
         found = [
             others.get(key) or _column(columns, _SHOWN[key])
             for key in _Key
@@ -384,7 +422,9 @@ class JsonMaker:
 
     def _lines(self, raw: frozenset[_Key]) -> JsonLines:
         """Return what makes lines, of which some fields are JSON already."""
-        texts = {_Key.FILE: self._file, _Key.CONTROL: NULL}
+        texts = {_Key.FILE: self._file}
+        if _Key.CONTROL not in raw:
+            texts[_Key.CONTROL] = NULL
         fields = []
         for key in _Key:
             if key in texts:
@@ -397,6 +437,48 @@ class JsonMaker:
                 lowest, shown = _SHOWN[key].lowest, _SHOWN[key].shown
                 fields.append(LineField(key.json, lowest=lowest, shown=shown))
         return JsonLines(self._core, fields, base64=self._base64)
+
+
+class ControlTexts:
+    """Makes JSON of control records, of those with the same bytes once.
+
+    Args:
+        codec: decodes them.
+        base64: whether bytes that are UTF-8 are base64 too.
+    """
+
+    def __init__(self, codec: Codec, *, base64: bool) -> None:
+        self._codec = codec
+        self._write = WRITERS["base64" if base64 else "text"]
+        self._known: dict[tuple[bytes | None, bytes | None], bytes] = {}
+
+    def of(self, columns: Columns) -> dict[int, bytes]:
+        """Return JSON of the control records by their rows.
+
+        Raises:
+            UndecodedError: one cannot be decoded; its batch, read by itself, says why.
+        """
+        found: dict[int, bytes] = {}
+        stored = [columns.bytes_column(name) for name in (names.KEY, names.VALUE)]
+        for row, control in enumerate(columns.integer_column(IS_CONTROL).integers[: columns.rows]):
+            if control:
+                key, value = (bytes_of(each, row, columns.sources) for each in stored)
+                found[row] = self._known.get((key, value)) or self._text(key, value)
+        return found
+
+    def _text(self, key: bytes | None, value: bytes | None) -> bytes:
+        try:
+            control = decode_control(Record(0, 0, key, value), codec=self._codec)
+        except KafkaSpecError as error:
+            raise UndecodedError from error
+        text = json.dumps(control_json(control, self._write)).encode()
+        if len(self._known) < _CONTROLS:
+            self._known[key, value] = text
+        return text
+
+
+_CONTROLS: Final = 1 << 12
+"""Control records of which is kept how they are shown."""
 
 
 def _column(columns: Columns, item: _Shown) -> LineColumn:

@@ -197,6 +197,8 @@ class FormatMaker:
         self._sources.append(None)
         self._lines = Lines(core, plan)
 
+    has_control = False
+
     @property
     def sources(self) -> tuple[str, ...]:
         """The columns that it takes."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -110,11 +110,17 @@ class MessageRows:
         self._texts = MessageTexts(core, topic, style_of)
         self._write = WRITERS["base64" if base64 else "text"]
 
-    def of(self, columns: Columns) -> dict[_Key, LineColumn]:
-        """Return the columns of JSON that take the place of others."""
+    def of(self, columns: Columns, controls: Collection[int]) -> dict[_Key, LineColumn]:
+        """Return the columns of JSON that take the place of others.
+
+        Args:
+            columns: the records.
+            controls: rows of control records, which have no messages.
+        """
         rows = columns.rows
         key, value = (columns.bytes_column(name) for name in (names.KEY, names.VALUE))
-        keys, values, left = self._texts.write(rows, key, value, columns.sources)
+        keys, values, others = self._texts.write(rows, key, value, columns.sources)
+        left = [row for row in others if row not in controls]
         problems = TextColumn(rows) if left else None
         position, offset, time = (
             columns.integer_column(name).integers
@@ -133,6 +139,10 @@ class MessageRows:
             if shown.problem:
                 assert problems is not None
                 problems.put(row, problem_json(shown).encode())
+        for row in controls:
+            for texts, column in ((keys, key), (values, value)):
+                if texts is not None:
+                    texts.put(row, self._write(bytes_of(column, row, columns.sources)).encode())
         found = {_Key.VALUE: values.column()}
         if keys is not None:
             found[_Key.KEY] = keys.column()

@@ -48,6 +48,7 @@ class WhereMaker:
         request = Request(where.columns, include_control=True, header_keys="binary")
         self._arrays = Arrays(request, place_of(segment), segment.codec, segment.name)
         self.sources = (*self._maker.sources, *sources_of(request))
+        self.has_control = self._maker.has_control
 
     def lines(self, columns: Columns, rows: Iterable[tuple[int, int]]) -> Iterator[memoryview]:
         """Yield the lines of the wanted rows in some ranges, many at a time."""

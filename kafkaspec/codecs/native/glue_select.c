@@ -64,6 +64,7 @@ static void choose(const int64_t *values, int64_t capacity, int64_t count, const
     const int bounded = (rule[OPTIONS] & KS_S_BOUNDED) != 0;
     const int control = (rule[OPTIONS] & KS_S_CONTROL) != 0;
     const int apart = (rule[OPTIONS] & KS_S_APART) != 0;
+    const int joined = (rule[OPTIONS] & KS_S_JOINED) != 0;
     for (; s->next < count; s->next++) {
         const int64_t i = s->next;
         const int64_t kind = values[KS_SCAN_KIND * capacity + i];
@@ -89,7 +90,7 @@ static void choose(const int64_t *values, int64_t capacity, int64_t count, const
             const int wrapped = !is_batch && column[COMPRESSION][i];
             const int cut = wrapped ? bounded || rule[LOW] > INT64_MIN
                                     : first < rule[LOW] || (bounded && last >= rule[HIGH]);
-            const int marks = is_batch && column[CONTROL][i];
+            const int marks = is_batch && column[CONTROL][i] && !joined;
             if ((apart && (cut || marks)) || !describe(column, i, kind, size, rule, b, s)) {
                 s->facts |= KS_S_OTHERWISE | (ends ? KS_S_ENDED : 0);
                 return;
