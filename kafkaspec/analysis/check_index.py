@@ -118,6 +118,7 @@ class IndexCheck(EntryCheck[Entry]):
     """Last offset of the batches so far."""
     _core: Core | None = None
     _columns: Mapping[str, array[int]] | None = None
+    _numbers_followed: tuple[array[int] | None, ...] = ()
 
     def use(self, core: Core | None, columns: Mapping[str, array[int]] | None) -> None:
         """Check in the core what can be checked by columns.
@@ -127,6 +128,7 @@ class IndexCheck(EntryCheck[Entry]):
             columns: fields of all entries, None if they are not in columns.
         """
         self._core, self._columns = core, columns
+        self._numbers_followed = tuple((columns or {}).get(name) for name in self.followed)
 
     def order(self) -> Iterator[Finding]:
         """Check the entries against each other, without the log."""
@@ -168,10 +170,16 @@ class IndexCheck(EntryCheck[Entry]):
         state = array("q", (self._next, *self._state()))
         if self._core is None or self._columns is None:
             return first, state
-        entries = tuple(self._columns[name] for name in self.followed)
-        batches = tuple(map(part.column, self.compared))
+        batches = part.columns(self.compared)
         end = self._core.module.follow(
-            self.by_time, entries, self._count, batches, part.start, first, stop, state
+            self.by_time,
+            self._numbers_followed,
+            self._count,
+            batches,
+            part.start,
+            first,
+            stop,
+            state,
         )
         return end, state
 

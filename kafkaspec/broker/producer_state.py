@@ -9,15 +9,20 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from contextlib import suppress
+from dataclasses import dataclass, fields, replace
+from operator import attrgetter
+from typing import Final
 
 from kafkaspec._generated.layout import LAYOUTS
 from kafkaspec._generated.python.model.producer_snapshot import ProducerEntry
 from kafkaspec._generated.python.model.transaction_index import AbortedTransaction
 from kafkaspec.broker.profiles import MarkerTrace, Profile
 from kafkaspec.codecs import Codec, Origin
+from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files import snapshots
 from kafkaspec.files.arrays import serialize_array
+from kafkaspec.layout import names
 from kafkaspec.log import markers
 from kafkaspec.log.batch import NO_TIMESTAMP, NONE, payload_origin
 from kafkaspec.log.control import ControlRecord
@@ -31,6 +36,12 @@ class EndMarker:
     aborted: bool
     coordinator_epoch: int
     timestamp: int
+
+
+_NAMES: Final = tuple(field.name for field in fields(ProducerEntry))
+_VALUES: Final = attrgetter(*_NAMES)
+_SAFE_TIMESTAMP: Final = 1 << 62
+"""Sums of smaller timestamps do not overflow."""
 
 
 class ProducerState:
@@ -75,7 +86,10 @@ class ProducerState:
     @property
     def entries(self) -> list[ProducerEntry]:
         """The state of each producer, ordered by id. Kafka has them in hash order."""
-        return [replace(entry) for _, entry in sorted(self._entries.items())]
+        ordered = (self._entries[producer_id] for producer_id in sorted(self._entries))
+        return [
+            ProducerEntry(**dict(zip(_NAMES, _VALUES(entry), strict=True))) for entry in ordered
+        ]
 
     @property
     def first_open_offset(self) -> int | None:
@@ -259,13 +273,46 @@ def read_marker(headers: HeaderTable, number: int) -> EndMarker | None:
     Raises:
         KafkaSpecError: the marker cannot be read, or is of another kind.
     """
+    if not headers.markers_read:
+        headers.markers_read = True
+        headers.known |= _alike_markers(headers)
     if number not in headers.known:
-        batch = headers.batch(number)
-        found = batch.marker()
-        read = None if found is None else marker_of(found, payload_origin(batch))
-        headers.known[number] = read
+        headers.known[number] = _read_alone(headers, number)
     marker: EndMarker | None = headers.known[number]
     return marker
+
+
+def _read_alone(headers: HeaderTable, number: int) -> EndMarker | None:
+    batch = headers.batch(number)
+    found = batch.marker()
+    return None if found is None else marker_of(found, payload_origin(batch))
+
+
+def _alike_markers(headers: HeaderTable) -> dict[int, EndMarker]:
+    """Return the markers of a table, of which those with the same bytes are read once.
+
+    Their bytes say how far the timestamp is from that of the batch.
+    """
+    pairs = enumerate(zip(headers.control, headers.producer_id, strict=True))
+    rows = [number for number, (control, producer) in pairs if control and producer > NONE]
+    read: dict[bytes, EndMarker] = {}
+    found = {}
+    for row, payload in zip(rows, markers.payloads(headers, rows), strict=True):
+        if payload is None or headers.timestamp_type[row]:
+            continue
+        base = headers.list(names.BASE_TIMESTAMP)[row]
+        if not 0 <= base < _SAFE_TIMESTAMP:
+            continue
+        alike = read.get(payload)
+        if alike is None:
+            with suppress(KafkaSpecError):  # each of them is an error at its own place
+                marker = _read_alone(headers, row)
+                if marker is not None and 0 <= marker.timestamp < _SAFE_TIMESTAMP:
+                    read[payload] = replace(marker, timestamp=marker.timestamp - base)
+                    found[row] = marker
+        else:
+            found[row] = EndMarker(alike.aborted, alike.coordinator_epoch, alike.timestamp + base)
+    return found
 
 
 def marker_of(control: ControlRecord, origin: Origin) -> EndMarker:

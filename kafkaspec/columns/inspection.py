@@ -70,6 +70,9 @@ class Inspected:
     start: int
     facts: memoryview
     _columns: dict[str, memoryview] = field(default_factory=dict, init=False, repr=False)
+    _several: dict[tuple[str, ...], tuple[memoryview, ...]] = field(
+        default_factory=dict, init=False, repr=False
+    )
 
     @property
     def end(self) -> int:
@@ -91,6 +94,13 @@ class Inspected:
             else:
                 found = self.table.column(name)
             self._columns[name] = found
+        return found
+
+    def columns(self, wanted: tuple[str, ...]) -> tuple[memoryview, ...]:
+        """Return several columns; the same ones are asked for again and again."""
+        found = self._several.get(wanted)
+        if found is None:
+            found = self._several[wanted] = tuple(map(self.column, wanted))
         return found
 
 

@@ -81,6 +81,7 @@ class HeaderTable:
         scan: what the codec found, if it did.
         file: number of the segment in its log, for whoever reads several.
         known: what was read of the contents of an entry, by its number.
+        markers_read: whether the markers with equal bytes were, at once.
         position: position of each entry in the segment, and so on: the columns that are asked for
             most.
     """
@@ -119,6 +120,7 @@ class HeaderTable:
         self.scan: Scan | None = None
         self.file = 0
         self.known: dict[int, Any] = {}
+        self.markers_read = False
         self._count = count
         self._source = source
         self._columns: dict[str, EntryNumbers] = {}

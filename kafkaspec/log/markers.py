@@ -61,7 +61,7 @@ def markers(table: HeaderTable, rows: Sequence[int]) -> list[Marker | KafkaSpecE
         return [said[number] for number in numbers.tolist()]
     codec, known = table.segment.codec, dict[bytes | None, Marker]()
     found: list[Marker | KafkaSpecError | None] = []
-    for row, payload in zip(rows, _payloads(table, rows), strict=True):
+    for row, payload in zip(rows, payloads(table, rows), strict=True):
         marker: Marker | KafkaSpecError | None = known.get(payload)
         if marker is None:
             key = None if payload is None else (codec, table.magic[row], payload)
@@ -182,8 +182,12 @@ def marker_of(control: ControlRecord, origin: Origin) -> Marker:
     return Marker(aborts, control.body.coordinator_epoch)
 
 
-def _payloads(table: HeaderTable, rows: Sequence[int]) -> list[bytes | None]:
-    """Return the bytes of the records of batches; None where others may not say the same."""
+def payloads(table: HeaderTable, rows: Sequence[int]) -> list[bytes | None]:
+    """Return the bytes of the record of control batches; None where others may not say the same.
+
+    Args:
+        rows: numbers of the batches, in order.
+    """
     nothing: list[bytes | None] = [None] * len(rows)
     if not rows or not table.has(_RECORDS_AT) or len(table.magics) > 1:
         return nothing

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from benchmarks.growth.inputs import AXES
 from kafkaspec import Record, encode
 from kafkaspec.forensics.headers import Unread, tables
 from kafkaspec.forensics.salvage import SalvageReport, salvage
@@ -151,3 +152,15 @@ def test_transactions_as_text_do_as_much_for_each(tmp_path: Path) -> None:
         work.append(calls(partial(run, "transactions", path)))
         assert f"... and {number - 50:,} more" in run("transactions", path).stdout
     assert work[1] < 4.5 * work[0], work
+
+
+@pytest.mark.slow
+def test_verify_reads_an_aborted_transaction_once(tmp_path: Path) -> None:
+    """Its marker was decoded again for the state of producers; most markers are alike."""
+    work = []
+    for number in (1000, 2000):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        log = AXES["aborted transactions"].make(folder, number)
+        work.append(calls(partial(run, "verify", "--jobs", "1", log)))
+    assert work[1] - work[0] < 1000 * 320, work

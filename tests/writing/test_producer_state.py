@@ -15,11 +15,18 @@ import kafkaspec as ks
 from kafkaspec._generated.python.model.producer_snapshot import ProducerEntry
 from kafkaspec._generated.python.model.transaction_index import AbortedTransaction
 from kafkaspec.broker.index_rules import Rule
-from kafkaspec.broker.producer_state import ProducerState, transaction_index
+from kafkaspec.broker.producer_state import (
+    ProducerState,
+    marker_of,
+    read_marker,
+    transaction_index,
+)
 from kafkaspec.broker.profiles import get_profile
-from kafkaspec.codecs import codec_names, get_codec
+from kafkaspec.codecs import NOWHERE, codec_names, get_codec
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files import snapshots
+from kafkaspec.layout.framing import ENTRY
+from kafkaspec.log.control import ControlRecord
 from kafkaspec.log.headers import read_headers
 
 ABORT, COMMIT = 0, 1
@@ -168,6 +175,37 @@ def test_a_control_batch_of_a_producer_that_ends_nothing() -> None:
         Log().marker(7, 99).state()
     assert caught.value.reason == "invalid_value"
     assert caught.value.position is not None
+
+
+@pytest.mark.parametrize("codec", codec_names())
+def test_markers_with_the_same_bytes_have_their_own_times(codec: str) -> None:
+    """They are read once, and what each says is what its own batch says."""
+    log, edited = Log(), b""
+    for number in range(40):
+        log.marker(number, number % 2, coordinator=number % 3)
+    times = TIME, 0, -5, (1 << 62) - 1, (1 << 62) + 7, (1 << 63) - 1, -(1 << 63)
+    for number, batch in enumerate(ks.Segment(log.data).batches()):
+        entry, _ = get_codec("python").parse(ENTRY, batch.data)
+        entry.message.base_timestamp = times[number % len(times)]
+        entry.message.attributes.timestamp_type = int(number % 5 == 0)
+        data = bytearray(get_codec("python").serialize(ENTRY, entry))
+        if number % 11 == 0:
+            data[-2] ^= 1  # what cannot be read is an error at its own place
+        edited += data
+    told = 0
+    for headers in read_headers(ks.Segment(edited, codec=codec)):
+        for number in range(len(headers)):
+            said: list[Any] = []
+            for read in (partial(read_marker, headers, number), headers.batch(number).marker):
+                try:
+                    said.append(read())
+                except KafkaSpecError as error:
+                    said.append(str(error))
+            if isinstance(said[1], ControlRecord):
+                said[1] = marker_of(said[1], NOWHERE)
+                told += 1
+            assert said[0] == said[1]
+    assert told == 40 - 4
 
 
 def test_a_state_goes_on_from_its_snapshot() -> None:
