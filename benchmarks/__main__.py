@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import tempfile
 import time
@@ -29,6 +30,8 @@ def main(quick: bool, only: tuple[str, ...], write: bool) -> None:
     if unknown:
         names = ", ".join(case.name for case in cases)
         raise click.UsageError(f"no case {', '.join(sorted(unknown))}; there are {names}")
+    # An installation has bytecode; without it, each process would compile all that it imports.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     outcomes = []
     with tempfile.TemporaryDirectory(prefix="kafkaspec-bench-") as name:
         settings = Settings(quick, Path(name))

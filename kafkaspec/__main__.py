@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections.abc import Sequence
 from types import ModuleType
+from typing import Final
+
+_ALLOCATED: Final = 50_000
+"""Objects after which the collector looks for garbage: imports make many, and all of these stay."""
 
 
 class _WithoutPandas:
@@ -31,6 +36,7 @@ def main() -> None:
             return
     if "spark" not in sys.argv:
         sys.meta_path.insert(0, _WithoutPandas())
+    gc.set_threshold(_ALLOCATED)
     from kafkaspec.cli.main import main as command
 
     command()

@@ -8,6 +8,8 @@ from typing import Any, Final
 _MODULES: Final = {
     "columns": "kafkaspec.arrow.record_batches",
     "encoding": "kafkaspec.arrow.encoding",
+    "foreign": "kafkaspec.tiered.foreign",
+    "intact": "kafkaspec.intact.division",
     "messages": "kafkaspec.arrow.messages.topics",
     "tiered": "kafkaspec.tiered.mount",
     "typed": "kafkaspec.values.reading",
@@ -20,8 +22,17 @@ def provider(what: str = "columns") -> Any:
     Raises:
         ImportError: it needs something that is not installed.
     """
+    return _imported(_MODULES[what])
+
+
+def require_pyarrow() -> None:
+    """Raise the error of ``provider`` if PyArrow is not installed."""
+    _imported("pyarrow")
+
+
+def _imported(module: str) -> Any:
     try:
-        return import_module(_MODULES[what])
+        return import_module(module)
     except ModuleNotFoundError as error:
         if error.name != "pyarrow":
             raise

@@ -16,7 +16,8 @@ import pytest
 import kafkaspec as ks
 from kafkaspec.arrow.schema import Request, RequestOptions
 from kafkaspec.arrow.where.condition import Where
-from kafkaspec.conversion.choices import ChoiceOptions, Choices
+from kafkaspec.conversion.choices import Choices
+from kafkaspec.conversion.options import ChoiceOptions
 from kafkaspec.forensics.salvage import salvage
 from kafkaspec.forensics.salvage.running import SalvageOptions
 from kafkaspec.log.encoding import EncodeOptions

@@ -22,7 +22,8 @@ from typing import Any, Final, get_type_hints
 import kafkaspec
 import kafkaspec.spark
 from kafkaspec.arrow.schema import Request
-from kafkaspec.conversion.choices import ChoiceOptions, Choices
+from kafkaspec.conversion.choices import Choices
+from kafkaspec.conversion.options import ChoiceOptions
 from kafkaspec.log.batch import FORMER
 from kafkaspec.log.encoding import EncodeOptions
 from kafkaspec.log.entries import Entries

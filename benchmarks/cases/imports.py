@@ -11,7 +11,8 @@ from statistics import median
 
 from benchmarks.outcome import Case, Figure, Outcome, Settings, Table, number
 
-_GATE = 20.0
+_GATE = 10.0
+"""Least time of importing aiokafka, as a multiple of that of importing ours."""
 _PROGRAM = """
 import time
 before = time.process_time()
@@ -32,6 +33,9 @@ _LOGS = Path(__file__).parents[2] / "tests" / "golden" / "4.3.1" / "logs"
 _ON_A_LOG = {_ALONE: ("-c", "import pyarrow")} | {
     f"`kafkaspec {name}`": ("-m", "kafkaspec", name, str(_LOGS / partition), *more)
     for name, partition, *more in (
+        ("dump", "plain-0", "--format", "json"),
+        ("verify", "plain-0"),
+        ("find", "plain-0", "--offset", "1"),
         ("groups", "__consumer_offsets-0"),
         ("gaps", "plain-0"),
         ("stats", "plain-0"),
@@ -39,11 +43,17 @@ _ON_A_LOG = {_ALONE: ("-c", "import pyarrow")} | {
         ("sql", "plain-0", 'SELECT count(*) FROM "plain"'),
     )
 }
-_MOST_ON_A_LOG = 3.75
+_MOST_WITHOUT = 1.6
+"""Of ``_ALONE``, for commands that do without PyArrow."""
+_WITHOUT = ("dump", "verify", "find")
+_MOST_ON_A_LOG = 3.5
+"""Of ``_ALONE``, for the others: 0.45 s where that takes 0.13."""
+_PEER = "import aiokafka"
 _STATEMENTS = (
     "import kafkaspec",
     "from kafkaspec import Segment",
     "from kafkaspec.codecs.native import NativeCodec; NativeCodec()",
+    _PEER,
 )
 
 
@@ -62,13 +72,13 @@ def run(settings: Settings) -> Outcome:
     table = Table("Import, ms of CPU time", ("statement", "ms"))
     table.notes.append("Neither pyarrow nor numpy is loaded by any of them.")
     table.rows = [(f"`{name}`", number(median(values))) for name, values in spent.items()]
-    first = median(spent[_STATEMENTS[0]])
-    figure = Figure(
-        "import of `kafkaspec` without pyarrow, numpy", first, _GATE, at_most=True, unit="ms"
+    ratio = median(
+        theirs / ours for theirs, ours in zip(spent[_PEER], spent[_STATEMENTS[0]], strict=True)
     )
-    started, ratio = _start(settings)
-    small, largest = _on_a_log(settings)
-    return Outcome([table, started, small], [figure, ratio, largest])
+    figures = [Figure("`import kafkaspec`, `import aiokafka` ÷ ours", ratio, _GATE)]
+    started, of_python = _start(settings)
+    small, of_pyarrow = _on_a_log(settings)
+    return Outcome([table, started, small], [*figures, of_python, *of_pyarrow])
 
 
 def _start(settings: Settings) -> tuple[Table, Figure]:
@@ -81,7 +91,7 @@ def _start(settings: Settings) -> tuple[Table, Figure]:
     return table, Figure("`kafkaspec --version` ÷ `python -c pass`", ratio, _MOST, at_most=True)
 
 
-def _on_a_log(settings: Settings) -> tuple[Table, Figure]:
+def _on_a_log(settings: Settings) -> tuple[Table, list[Figure]]:
     """Commands on a small partition, and a process that only imports their largest library."""
     spent = _in_turns(settings, _ON_A_LOG)
     alone = spent[_ALONE]
@@ -96,10 +106,14 @@ def _on_a_log(settings: Settings) -> tuple[Table, Figure]:
     table.rows = [
         (name, number(median(values)), number(ratios[name])) for name, values in spent.items()
     ]
-    largest = max(ratios.values())
-    return table, Figure(
-        f"slowest command on a small partition ÷ {_ALONE}", largest, _MOST_ON_A_LOG, at_most=True
-    )
+    light = {f"`kafkaspec {name}`" for name in _WITHOUT}
+    slowest = max(ratio for name, ratio in ratios.items() if name in light)
+    largest = max(ratio for name, ratio in ratios.items() if name not in light)
+    what = f"on a small partition ÷ {_ALONE}"
+    return table, [
+        Figure(f"slowest of {', '.join(sorted(light))} {what}", slowest, _MOST_WITHOUT, True),
+        Figure(f"slowest command with PyArrow {what}", largest, _MOST_ON_A_LOG, True),
+    ]
 
 
 def _in_turns(

@@ -24,6 +24,7 @@ from kafkaspec.broker.segment_run import RunSettings
 from kafkaspec.broker.text_files import stopped_cleanly
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files import names
+from kafkaspec.files.snapshots import Snapshots, find_snapshots, read_snapshot
 from kafkaspec.log.partition import Partition
 
 _LOG_AREAS: Final = (Area.BATCH, Area.RECORDS, Area.WRAPPER)
@@ -54,9 +55,9 @@ class BrokerStart:
         return log if known else None
 
     @cached_property
-    def snapshots(self) -> loading.Snapshots:
+    def snapshots(self) -> Snapshots:
         """The producer snapshots beside the segments."""
-        return loading.find_snapshots(self.log.snapshot_paths if self.log else [])
+        return find_snapshots(self.log.snapshot_paths if self.log else [])
 
     @cached_property
     def stopped_cleanly(self) -> bool | None:
@@ -173,7 +174,7 @@ class BrokerStart:
         begin, end = self.log.base_offsets[0], self.after_clean_stop.end_offset
         unused = taken <= begin or (end is not None and taken > end)
         older = (item for offset, item in self.snapshots.items() if begin < offset < taken)
-        if unused or begin == 0 or any(loading.read_snapshot(item) is not None for item in older):
+        if unused or begin == 0 or any(read_snapshot(item) is not None for item in older):
             return BrokerAction.DELETES_FILE
         return None
 

@@ -15,7 +15,7 @@ from kafkaspec._generated.layout.topics import Topic
 from kafkaspec.analysis.findings import Area, Finding, Place, Severity
 from kafkaspec.analysis.reasons import FindingReason as R
 from kafkaspec.analysis.text_checks import EpochRun, add_to_runs
-from kafkaspec.broker.loading import PRODUCER_EXPIRATION_MS
+from kafkaspec.broker.profiles import PRODUCER_EXPIRATION_MS
 from kafkaspec.columns.conditions import BEFORE, Compare, Condition
 from kafkaspec.layout import names
 from kafkaspec.layout.framing import field_of

@@ -31,10 +31,16 @@ from kafkaspec.analysis.findings import Area, Finding, Place, Severity
 from kafkaspec.analysis.reasons import Consequence
 from kafkaspec.analysis.reasons import FindingReason as R
 from kafkaspec.broker import recovery
-from kafkaspec.broker.loading import PRODUCER_EXPIRATION_MS, Load, Snapshots, read_snapshot, replay
+from kafkaspec.broker.loading import Load, replay
 from kafkaspec.broker.producer_state import ProducerState
-from kafkaspec.broker.profiles import DEFAULT_PROFILE, MarkerTrace, get_profile
+from kafkaspec.broker.profiles import (
+    DEFAULT_PROFILE,
+    PRODUCER_EXPIRATION_MS,
+    MarkerTrace,
+    get_profile,
+)
 from kafkaspec.errors import KafkaSpecError
+from kafkaspec.files.snapshots import Snapshots, read_snapshot
 from kafkaspec.layout.sequences import is_later
 from kafkaspec.log.batch import NONE, Batch
 from kafkaspec.log.header_table import HeaderTable

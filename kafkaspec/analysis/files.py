@@ -12,10 +12,9 @@ from typing import Final
 from kafkaspec.analysis.report import LOG_KINDS, FileKind
 from kafkaspec.errors import KafkaSpecError, unreadable
 from kafkaspec.files import names
-from kafkaspec.io.remote import RemotePath, is_directory
+from kafkaspec.io.remote import TIERED, RemotePath, is_directory, is_mounted
 from kafkaspec.log.opening import logs_below
-from kafkaspec.tiered.foreign import found_below
-from kafkaspec.tiered.mount import is_mounted, mounted
+from kafkaspec.provider import provider
 
 _KINDS = {
     **dict.fromkeys(names.SIDECARS, FileKind.OTHER),
@@ -123,12 +122,12 @@ def read_directories(path: Path) -> list[Directory]:
         top.unread.extend(children)
     kinds = (*_KINDS.values(), FileKind.KRAFT_SNAPSHOT)
     if not any(item.error is not None or item.of(*kinds) for item in directories):
-        tiered = None if is_mounted(path) else mounted(path)
+        tiered = None if is_mounted(path) else provider(TIERED).mounted(path)
         if tiered is not None:
             return read_directories(tiered)
         detail = "there is no Kafka log here: neither segments (00000000000000000000.log) nor "
         detail += "partition directories (topic-0) with segments"
-        raise unreadable(path, detail + (logs_below(path) or found_below(path)))
+        raise unreadable(path, detail + (logs_below(path) or provider("foreign").found_below(path)))
     return directories
 
 

@@ -12,7 +12,7 @@ from kafkaspec.analysis.consequences import consequence_of
 from kafkaspec.analysis.reasons import Area, Consequence, FindingReason
 from kafkaspec.broker.actions import BrokerAction
 from kafkaspec.errors import KafkaSpecError
-from kafkaspec.tiered.mount import SCHEME
+from kafkaspec.io.remote import TIERED
 
 __all__ = ["Area", "BrokerAction", "Finding", "FindingReason", "Place", "Severity"]
 
@@ -135,7 +135,7 @@ class Place:
         if error.inner_position is not None:
             message += f" (byte {error.inner_position} of the decompressed data)"
         reason = FindingReason(error.reason)
-        if error.file not in (None, self.file) and self.file.startswith(f"{SCHEME}://"):
+        if error.file not in (None, self.file) and self.file.startswith(f"{TIERED}://"):
             # About an object in remote storage, whose positions are not those of the file.
             at = "" if error.position is None else f" at byte {error.position}"
             at += f" {error.path}" if error.path else ""

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cache, cached_property
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from kafkaspec.analysis.check_batch import HEADER_RULES, LATEST, RECORD_RULES
 from kafkaspec.analysis.check_order import CONTINUING, SAME_PRODUCER, within
@@ -22,7 +22,6 @@ from kafkaspec.codecs.native.core import Core
 from kafkaspec.codecs.native.scan import EntryTable
 from kafkaspec.columns import inspection
 from kafkaspec.columns.conditions import Compare, Condition, Marks
-from kafkaspec.columns.messages import Decoding
 from kafkaspec.columns.wanted import POSITION
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.jobs import in_order
@@ -30,6 +29,9 @@ from kafkaspec.layout import EntryKind, names
 from kafkaspec.layout.kinds import KINDS
 from kafkaspec.log.batch import compression_name
 from kafkaspec.log.segment import Segment
+
+if TYPE_CHECKING:
+    from kafkaspec.columns.messages import Decoding
 
 PART_BYTES: Final = 8 << 20
 """Bytes of the entries that are worked on at a time, by each thread."""
@@ -193,9 +195,12 @@ class RegularReader:
         self._jobs = jobs
         self._part_bytes = part_bytes
         self._local = threading.local()
-        self._messages = None if topic is None else Decoding(core, topic)
+        self._messages: Decoding | None = None
         self._marks = _marks(core)
         if topic is not None:
+            from kafkaspec.columns.messages import Decoding
+
+            self._messages = Decoding(core, topic)
             self._marks = self._marks.and_also([(_DECODED, _ALONE)])
         if segment.base_offset is not None:
             inside = within(segment.base_offset)

@@ -11,6 +11,7 @@ from dataclasses import replace
 from functools import partial
 from os import PathLike
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from kafkaspec.analysis import files, text_checks
 from kafkaspec.analysis.broker_start import BrokerStart
@@ -21,9 +22,7 @@ from kafkaspec.analysis.findings import Area, Finding, Place, Severity
 from kafkaspec.analysis.pace import paced, rate_of, share_of
 from kafkaspec.analysis.parts import MAX_ALIKE, WHOLE, Elsewhere, Settled, in_results, nowhere
 from kafkaspec.analysis.reasons import FindingReason as R
-from kafkaspec.analysis.remembered import Memory, Recall
 from kafkaspec.analysis.report import LOG_KINDS, FileKind, FileResult, Report
-from kafkaspec.analysis.state_file import StateFile
 from kafkaspec.analysis.verify_index import verify_other, verify_remote_index, verify_snapshot
 from kafkaspec.analysis.verify_message_set import verify_message_sets
 from kafkaspec.analysis.verify_segment import Deal, SegmentVerifier, VerifyChecks, VerifyEvent
@@ -32,10 +31,10 @@ from kafkaspec.broker.index_rules import INDEX_INTERVAL_BYTES
 from kafkaspec.codecs import DEFAULT_CODEC, codec_names
 from kafkaspec.errors import KafkaSpecError, unreadable
 from kafkaspec.files import names
-from kafkaspec.intact.division import judge
 from kafkaspec.io.local import are_mapped, open_source, unmapped
-from kafkaspec.io.remote import as_path, exists
+from kafkaspec.io.remote import TIERED, as_path, exists, is_mounted
 from kafkaspec.jobs import in_processes
+from kafkaspec.log.damage import judge
 from kafkaspec.log.formats import FormatName, format_named
 from kafkaspec.log.missing import Account, Missing, MissingWhy
 from kafkaspec.log.opening import check_is_file, open_log
@@ -43,7 +42,10 @@ from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
 from kafkaspec.output.atomic import require_directory, writing
 from kafkaspec.output.places import check_output
-from kafkaspec.tiered.mount import mounted, uncovered
+from kafkaspec.provider import provider
+
+if TYPE_CHECKING:
+    from kafkaspec.analysis.remembered import Memory, Recall
 
 ALL_CODECS = "all"
 """Instead of the name of a codec: all installed codecs, compared with each other."""
@@ -104,6 +106,9 @@ def verify(
     report = Report(codecs=codecs_of(codec))
     memory = None
     if state is not None:
+        from kafkaspec.analysis.remembered import Memory
+        from kafkaspec.analysis.state_file import StateFile
+
         check_state(state, path, log_format=log_format)
         memory = Memory.of_store(
             StateFile(state),
@@ -216,7 +221,7 @@ def verify_events(
         return _bounded(_entry_file(place, options))
     try:
         if place.is_file():
-            place = mounted(place) or place  # an object in remote storage
+            place = provider(TIERED).mounted(place) or place  # an object in remote storage
         is_directory = place.is_dir()
         if not is_directory and not place.exists():
             raise unreadable(place, "there is no such file or directory")
@@ -307,7 +312,7 @@ def _directories(path: Path, options: VerifyChecks) -> Iterator[VerifyEvent | Se
 
 def _uncovered(path: Path) -> Iterator[Finding]:
     """Report bytes of WAL objects that a list of coordinates leaves out."""
-    for left in uncovered(path):
+    for left in provider(TIERED).uncovered(path) if is_mounted(path) else ():
         text = f"bytes {left.start} to {left.end - 1} are in no coordinates"
         place = Place(os.fspath(left.object), Area.FILES, left.start)
         yield place.info(R.NO_COORDINATES, text)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kafkaspec._generated.python.model.control_record import ControlRecordType
 from kafkaspec.analysis import check_batch
@@ -26,7 +26,6 @@ from kafkaspec.analysis.parts import WHOLE, BatchSpan, Elsewhere, PartSurvey, no
 from kafkaspec.analysis.reasons import TAIL_REASONS, Consequence
 from kafkaspec.analysis.reasons import FindingReason as R
 from kafkaspec.analysis.regular import PART_BYTES, HeaderRow, RegularPart, RegularReader
-from kafkaspec.analysis.remembered import Memory
 from kafkaspec.analysis.report import FileKind, FileResult
 from kafkaspec.analysis.verify_index import IndexFile, TransactionFile
 from kafkaspec.analysis.watch import SegmentWatch
@@ -45,6 +44,9 @@ from kafkaspec.log.markers import read_marker
 from kafkaspec.log.segment import Segment
 from kafkaspec.messages.topics import topic_of
 from kafkaspec.model import Record
+
+if TYPE_CHECKING:
+    from kafkaspec.analysis.remembered import Memory
 
 VerifyEvent = Finding | FileResult
 """An event of verification: a finding, or the result of a file that is done."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Final, Unpack
+from typing import TYPE_CHECKING, Final, Unpack
 
 import pyarrow as pa
 
@@ -27,7 +27,6 @@ from kafkaspec.arrow.schema import (
     RequestOptions,
     request_of,
 )
-from kafkaspec.arrow.where.condition import Where
 from kafkaspec.columns.memory import Layout
 from kafkaspec.columns.reader import Reader
 from kafkaspec.errors import KafkaSpecError
@@ -42,6 +41,9 @@ from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
 from kafkaspec.log.selection import check_isolation
 from kafkaspec.policy import OnError, report
+
+if TYPE_CHECKING:
+    from kafkaspec.arrow.where.condition import Where
 
 _SMALL_ROWS: Final = 1 << 10
 _SMALL_BYTES: Final = 2 << 20
@@ -71,7 +73,11 @@ def read(
     **options: Unpack[RequestOptions],
 ) -> pa.RecordBatchReader:
     """Return a reader of record batches; see ``Columnar.to_batches``."""
-    condition = None if where is None else Where(where)
+    condition = None
+    if where is not None:
+        from kafkaspec.arrow.where.condition import Where
+
+        condition = Where(where)
     request = request_of(default_columns(log), columns, where=condition, **options)
     return pa.RecordBatchReader.from_batches(request.schema, record_batches(log, request))
 

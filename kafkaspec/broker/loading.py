@@ -19,12 +19,13 @@ from kafkaspec.broker import recovery
 from kafkaspec.broker.actions import Recovery
 from kafkaspec.broker.leader_epochs import LeaderEpochs
 from kafkaspec.broker.producer_state import ProducerState
+from kafkaspec.broker.profiles import PRODUCER_EXPIRATION_MS
 from kafkaspec.broker.segment_run import RunSettings, SegmentRun, refused_entry
 from kafkaspec.codecs import Codec
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
 from kafkaspec.files import names
 from kafkaspec.files.indexes import OffsetIndex
-from kafkaspec.files.snapshots import ProducerSnapshot, TransactionIndex
+from kafkaspec.files.snapshots import Snapshots, TransactionIndex, read_snapshot
 from kafkaspec.io.local import file_size
 from kafkaspec.layout.framing import fixed_size
 from kafkaspec.log.header_table import HeaderTable
@@ -36,14 +37,6 @@ _WARM: Final = 8192 // fixed_size(OffsetIndex.type_key)
 
 _KEPT: Final = 2
 """Snapshots that a loader keeps of those that it took."""
-
-PRODUCER_EXPIRATION_MS: Final = 86_400_000
-"""Kafka's default of ``producer.id.expiration.ms``."""
-
-
-Snapshots = Mapping[int, Path]
-"""Paths of producer snapshots by offset. Each is read when it is needed: all of them together list
-every producer once for each segment."""
 
 
 @dataclass(slots=True)
@@ -529,18 +522,3 @@ class _EndedError(Exception):
 
 
 _ENDS: Final = (Recovery.CUTS, Recovery.EMPTIES)
-
-
-def find_snapshots(paths: Sequence[Path]) -> Snapshots:
-    """Return the producer snapshots among some files."""
-    named = ((names.parse_segment(path.name), path) for path in paths)
-    return {name.base_offset: path for name, path in named if name is not None and not name.state}
-
-
-def read_snapshot(path: Path) -> Sequence[ProducerEntry] | None:
-    """Return the entries of a producer snapshot; None if it cannot be read."""
-    try:
-        snapshot = ProducerSnapshot(path)
-        return snapshot.entries if snapshot.crc_valid else None
-    except KafkaSpecError:
-        return None

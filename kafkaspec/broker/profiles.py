@@ -16,6 +16,9 @@ from kafkaspec.layout import EntryKind
 from kafkaspec.layout.kinds import KINDS, MAGICS
 from kafkaspec.release import parse_release
 
+PRODUCER_EXPIRATION_MS: Final = 86_400_000
+"""Kafka's default of ``producer.id.expiration.ms``."""
+
 
 class IndexKey(StrEnum):
     """Offset of an append that goes into the offset index."""

@@ -16,9 +16,8 @@ from kafkaspec.cli.report import LinePlace
 from kafkaspec.codecs import DEFAULT_CODEC
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files.names import parse_partition
-from kafkaspec.intact.division import judge
 from kafkaspec.log.batch import Batch
-from kafkaspec.log.damage import ALWAYS_RAISED
+from kafkaspec.log.damage import ALWAYS_RAISED, judge
 from kafkaspec.log.directory import LogDirectory
 from kafkaspec.log.formats import FormatName
 from kafkaspec.log.missing import Missing, missing, passed_over

@@ -12,7 +12,6 @@ import click
 from kafkaspec.cli.console import say, warn, write_any_character
 from kafkaspec.cli.exits import USAGE
 from kafkaspec.cli.sections import Commands
-from kafkaspec.cli.version import version_lines
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.extension import StaleExtensionError
 from kafkaspec.jobs import ProcessEndedError, at_work
@@ -140,6 +139,8 @@ def _silence_stdout() -> None:
 def _print_version(ctx: click.Context, _: click.Parameter, value: bool) -> None:
     if not value or ctx.resilient_parsing:
         return
+    from kafkaspec.cli.version import version_lines
+
     for line in version_lines():
         say(line)
     ctx.exit(0)

@@ -12,16 +12,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar, get_args
 
 import click
 
-from kafkaspec.broker.index_rules import INDEX_INTERVAL_BYTES
-from kafkaspec.broker.profiles import DEFAULT_PROFILE, Profile, get_profile
-from kafkaspec.broker.settings import BOUNDS
 from kafkaspec.cli.console import note
 from kafkaspec.codecs import DEFAULT_CODEC, codec_names, get_codec
 from kafkaspec.compression import bounded
-from kafkaspec.conversion.choices import ChoiceOptions
+from kafkaspec.conversion.options import ChoiceOptions
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.io.local import unmapped
-from kafkaspec.io.remote import as_path
+from kafkaspec.io.remote import TIERED, as_path
 from kafkaspec.jobs import cores
 from kafkaspec.log.formats import FORMATS, FormatName
 from kafkaspec.log.options import (
@@ -35,10 +32,9 @@ from kafkaspec.log.options import (
 )
 from kafkaspec.options import FORMER_WORDS, options_of, words_of
 from kafkaspec.policy import RaiseOrSkip
-from kafkaspec.provider import provider
+from kafkaspec.provider import require_pyarrow
 from kafkaspec.release import parse_release
 from kafkaspec.shown import without_credentials
-from kafkaspec.tiered.mount import SCHEME
 from kafkaspec.times import milliseconds
 
 if TYPE_CHECKING:
@@ -219,11 +215,6 @@ LIBRARY: Final = _READING | _FURTHER | _READING
 """The options of reading and writing in Python, by name; those of reading count first."""
 
 
-def profile_option(**settings: Any) -> Callable[[Command], Command]:
-    """Add ``--profile VERSION``, a version of Kafka."""
-    return library_option("profile", default=DEFAULT_PROFILE, metavar="VERSION", **settings)
-
-
 def crc_option(text: str) -> Callable[[Command], Command]:
     """Add ``--crc``, what happens with a wrong checksum."""
     return library_option("crc", default="raise", help=text)
@@ -290,7 +281,7 @@ def condition_of(text: str | None, *, typed: bool = False) -> Where | None:
     if text is None:
         return None
     with wrong_usage(ImportError, ValueError):
-        provider()
+        require_pyarrow()
         from kafkaspec.arrow.where.searching import condition
 
         return condition(text, typed=typed)
@@ -361,7 +352,7 @@ class LogPath(click.Path):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if "://" in os.fspath(value):
-            if self._urls or os.fspath(value).startswith(f"{SCHEME}://"):
+            if self._urls or os.fspath(value).startswith(f"{TIERED}://"):
                 return as_path(value)
             text = f"{without_credentials(os.fspath(value))} is a URL, "
             text += "which this command does not read. Copy the files first"
@@ -484,28 +475,6 @@ FILE: Final = click.Path(path_type=Path, dir_okay=False)
 DIRECTORY: Final = click.Path(path_type=Path, file_okay=False)
 
 
-def rules_of(profile: str) -> Profile:
-    """Return the rules of a version of Kafka.
-
-    Raises:
-        click.BadParameter: there is none.
-    """
-    try:
-        return get_profile(profile)
-    except ValueError as error:
-        raise click.BadParameter(str(error), param_hint="--profile") from None
-
-
 ColumnNames = Annotated[
     list[str] | None, library_option("columns", callback=comma_separated, metavar="A,B,...")
-]
-Interval = Annotated[
-    int,
-    library_option(
-        "index_interval_bytes",
-        into="interval",
-        type=click.IntRange(*BOUNDS["index_interval_bytes"]),
-        default=INDEX_INTERVAL_BYTES,
-        metavar="BYTES",
-    ),
 ]

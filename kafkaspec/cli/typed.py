@@ -122,7 +122,7 @@ def beside(log: Segment | Partition | LogDirectory) -> dict[str, Any] | None:
         The options; None if there are no schemas, or what reads them is not installed.
     """
     try:
-        from kafkaspec.values.reading.request import registry_of
+        from kafkaspec.values.registry.log import registry_of
     except ImportError:
         return None
     try:

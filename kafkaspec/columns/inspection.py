@@ -10,13 +10,12 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import accumulate
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from kafkaspec.codecs.native.core import Core
 from kafkaspec.codecs.native.names import BATCH_FACTS, COLUMN_FACTS, INSPECTED
 from kafkaspec.codecs.native.scan import EntryTable, scan
 from kafkaspec.columns.memory import BytesColumn, Columns, ColumnSet, Layout
-from kafkaspec.columns.messages import Decoding
 from kafkaspec.columns.reader import Reader
 from kafkaspec.columns.unpacking import Chunk
 from kafkaspec.columns.wanted import POSITION, Wanted
@@ -27,6 +26,9 @@ from kafkaspec.log.batch import Batch
 from kafkaspec.log.legacy import Shift
 from kafkaspec.log.segment import Segment
 from kafkaspec.model import Buffer
+
+if TYPE_CHECKING:
+    from kafkaspec.columns.messages import Decoding
 
 STATUS, TEXT, ROWS = BATCH_FACTS
 UNDECODED: Final = "undecoded"

@@ -31,10 +31,11 @@ from kafkaspec.messages.tables import (
     MessageColumns,
     Step,
 )
-from kafkaspec.messages.text_plans import TextPlan, TextStyle, text_plan
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
+
+    from kafkaspec.messages.text_plans import TextPlan, TextStyle
 
 _VIEWS: Final = 2
 """Number of the engine for byte strings in Arrow's views."""
@@ -247,6 +248,8 @@ class MessageTexts(Decoding):
 
     def _program(self, layout: MessageLayout, several: bool) -> _TextProgram | None:
         if layout.id not in self._plans:
+            from kafkaspec.messages.text_plans import text_plan
+
             style = replace(self._style(layout), whole=several)
             plan = text_plan(layout, _TABLES, style)
             self._plans[layout.id] = None if plan is None else _TextProgram.of(plan)

@@ -3,65 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Literal
 
 from kafkaspec._generated.python.model.recordbatch import CompressionType
 from kafkaspec.broker.profiles import DEFAULT_PROFILE
 from kafkaspec.broker.settings import LARGEST_EPOCH, SEGMENT_BYTES
 from kafkaspec.compression import NAMES, compress
+from kafkaspec.conversion.options import AbortedChoice, OffsetChoice
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.layout import EntryKind
 from kafkaspec.layout.framing import LARGEST_OFFSET
 from kafkaspec.layout.kinds import CURRENT, require_kind
 from kafkaspec.log.batch import LOG_APPEND_TIME, NONE, Batch
-from kafkaspec.log.options import (
-    LOG_START,
-    MAX_OUTPUT,
-    ON_ERROR,
-    PROFILE,
-    START_OFFSET,
-    BoundOptions,
-    Isolation,
-    LogStart,
-    WritingOptions,
-)
+from kafkaspec.log.options import LOG_START, Isolation, LogStart
 from kafkaspec.log.selection import is_timely
 from kafkaspec.model import Record
-from kafkaspec.options import Option, checked, one_of
+from kafkaspec.options import checked, one_of
 from kafkaspec.policy import RaiseOrSkip
-
-OffsetChoice = Literal["keep", "shift", "renumber"]
-"""``keep``: offsets stay as they are. ``shift``: all move by the same number, and gaps stay.
-``renumber``: they become consecutive, without gaps."""
-
-AbortedChoice = Literal["keep", "drop"]
-"""What to do with records of aborted transactions. ``keep`` them, as in a broker's down-conversion:
-consumers of magic 2 recognize them by the markers and the transaction index, those of magic 0 and 1
-treat them as ordinary records. ``drop``: leave them out."""
-
-
-class ChoiceOptions(WritingOptions, BoundOptions, total=False):
-    """The options of ``convert`` that choose what happens to records.
-
-    With a range of timestamps, control records stay whatever theirs are, since without them
-    transactions would have no end. ``read_committed`` leaves out records of aborted transactions,
-    whatever ``aborted`` says.
-    """
-
-    start_offset: Annotated[int | None, START_OFFSET]
-    on_error: Annotated[RaiseOrSkip, ON_ERROR]
-    offsets: Annotated[OffsetChoice, Option(
-        "Keep offsets, shift all by the same number, or renumber them without gaps.", "--offsets",
-        more="See ``OffsetChoice``."
-    )]  # fmt: skip
-    base_offset: Annotated[int, Option("First offset after the shift.", "--base-offset",
-        more="For ``shift`` and ``renumber``.")]  # fmt: skip
-    aborted: Annotated[AbortedChoice, Option(
-        "Keep the records of aborted transactions, or drop them.", "--aborted",
-        more="See ``AbortedChoice``."
-    )]  # fmt: skip
-    profile: Annotated[str, PROFILE]
-    max_output: Annotated[int | None, MAX_OUTPUT]
 
 
 @checked

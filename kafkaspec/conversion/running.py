@@ -12,14 +12,15 @@ from typing import Final, Unpack
 from kafkaspec.analysis.reasons import FindingReason
 from kafkaspec.analysis.verification import verify
 from kafkaspec.codecs import Codec, get_codec
-from kafkaspec.conversion.choices import ChoiceOptions, Choices
+from kafkaspec.conversion.choices import Choices
 from kafkaspec.conversion.compare import compare
 from kafkaspec.conversion.offsets import Offsets
+from kafkaspec.conversion.options import ChoiceOptions
 from kafkaspec.conversion.partition import FileProgress, PartitionConversion
 from kafkaspec.conversion.report import ConversionReport, PartitionResult
 from kafkaspec.errors import KafkaSpecError, none_of
-from kafkaspec.intact.division import judge
 from kafkaspec.io.local import unmapped
+from kafkaspec.log.damage import judge
 from kafkaspec.log.directory import LogDirectory
 from kafkaspec.log.missing import missing, passed_over
 from kafkaspec.log.opening import open_log

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from os import PathLike
+from pathlib import Path
 from typing import Any, Final
 
 from kafkaspec._generated.layout import LAYOUTS
@@ -255,3 +256,23 @@ def serialize_snapshot(entries: list[ProducerEntry], codec: Codec) -> bytes:
     for outer, field_id in reversed(around):
         value = new_value(outer, {field_id: value})
     return codec.serialize(SNAPSHOT, value)
+
+
+Snapshots = Mapping[int, Path]
+"""Paths of producer snapshots by offset. Each is read when it is needed: all of them together list
+every producer once for each segment."""
+
+
+def find_snapshots(paths: Sequence[Path]) -> Snapshots:
+    """Return the producer snapshots among some files."""
+    named = ((names.parse_segment(path.name), path) for path in paths)
+    return {name.base_offset: path for name, path in named if name is not None and not name.state}
+
+
+def read_snapshot(path: Path) -> Sequence[ProducerEntry] | None:
+    """Return the entries of a producer snapshot; None if it cannot be read."""
+    try:
+        snapshot = ProducerSnapshot(path)
+        return snapshot.entries if snapshot.crc_valid else None
+    except KafkaSpecError:
+        return None

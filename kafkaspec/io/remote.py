@@ -413,6 +413,11 @@ class RemoteReading(Reading):
         self._opened = None
 
 
+def is_mounted(place: object) -> bool:
+    """Return whether a path is one of segments in remote storage, shown as files."""
+    return isinstance(place, RemotePath) and place.url.startswith(TIERED + _SEPARATOR)
+
+
 def as_path(path: str | PathLike[str]) -> Path:
     """Return a local path, or for a URL a ``RemotePath``, which has the used part of ``Path``."""
     if isinstance(path, Path | RemotePath):

@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 
 from kafkaspec.errors import KafkaSpecError, Reason, unreadable
 from kafkaspec.files.names import is_topic
-from kafkaspec.io.remote import RemotePath, address
+from kafkaspec.io.remote import RemotePath, address, is_mounted
 from kafkaspec.lake.results import LakeLoss
 from kafkaspec.lake.schema import PROGRESS_SCHEMA
 from kafkaspec.lake.units import LakeUnit, parts_of
@@ -32,7 +32,6 @@ from kafkaspec.log.segment import Segment
 from kafkaspec.policy import OnLoss
 from kafkaspec.results import OffsetRange
 from kafkaspec.shown import some_of
-from kafkaspec.tiered.mount import is_mounted
 
 LakePlace = tuple[str, int]
 """A topic-partition."""

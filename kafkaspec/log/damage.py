@@ -13,6 +13,7 @@ from kafkaspec.errors import KafkaSpecError, Reason
 from kafkaspec.layout.stand_ins import UNKNOWN
 from kafkaspec.log.entries import Entries, entry_end
 from kafkaspec.log.headers import header_tables
+from kafkaspec.provider import provider
 
 if TYPE_CHECKING:
     from kafkaspec.log.segment import Segment
@@ -77,8 +78,13 @@ class Kept:
 
 
 Judge = Callable[["Segment", int | None], Kept]
-"""Function that finds the intact entries of a segment, given the base offset of the next one:
-``kafkaspec.intact.division.judge``, which lies above this package."""
+"""Function that finds the intact entries of a segment, given the base offset of the next one."""
+
+
+def judge(segment: Segment, limit: int | None) -> Kept:
+    """Return the intact entries; see ``kafkaspec.intact.division.judge``, in an upper package."""
+    found: Kept = provider("intact").judge(segment, limit)
+    return found
 
 
 def broken_entry(

@@ -6,20 +6,21 @@ import os
 from contextlib import suppress
 from os import PathLike
 from pathlib import Path
-from typing import Any, Unpack, cast
+from typing import TYPE_CHECKING, Any, Unpack, cast
 
 from kafkaspec.errors import KafkaSpecError, unreadable
 from kafkaspec.files import names
-from kafkaspec.io.remote import as_path, is_directory, remote_path
+from kafkaspec.io.remote import TIERED, as_path, is_directory, is_mounted, remote_path
 from kafkaspec.log.directory import LogDirectory
 from kafkaspec.log.options import SegmentOptions
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
 from kafkaspec.options import checked
+from kafkaspec.provider import provider
 from kafkaspec.shown import some_of
-from kafkaspec.tiered import foreign
-from kafkaspec.tiered.keys import Keys
-from kafkaspec.tiered.mount import is_mounted, mounted
+
+if TYPE_CHECKING:
+    from kafkaspec.tiered.keys import Keys
 
 _MOST_FOLDERS = 1000
 """Number of folders to look into for logs."""
@@ -63,7 +64,7 @@ def open(  # noqa: A001  # its public name
         check_is_file(place)
         return _unnamed(place, text, options)
     if not (is_mounted(place) or place.is_dir() or names.is_log(place.name)):
-        place = mounted(place, keys) or place
+        place = provider(TIERED).mounted(place, keys) or place
     if not place.is_dir():
         return _file(place, text, options)
     return _directory(place, text, options, keys)
@@ -85,13 +86,13 @@ def _directory(
     if partition.checkpoint_paths:
         return partition
     if not is_mounted(place):
-        tiered = mounted(place, keys)
+        tiered = provider(TIERED).mounted(place, keys)
         if tiered is not None:
             return _directory(tiered, text, options, keys)
     detail = (
         "the directory holds neither segments (.log, or .kafka of 0.7) nor partition directories"
     )
-    raise unreadable(text, detail + (logs_below(place) or foreign.found_below(place)))
+    raise unreadable(text, detail + (logs_below(place) or provider("foreign").found_below(place)))
 
 
 def logs_below(place: Path) -> str:
@@ -147,7 +148,7 @@ def _unnamed(place: Path, text: str, options: SegmentOptions) -> Segment:
         segment.batch_at(segment.first)
     except KafkaSpecError as error:
         segment.close()
-        other = foreign.what_it_is(place)
+        other = provider("foreign").what_it_is(place)
         detail = f"it is {other}" if other else f"it is not a Kafka log segment: {error.detail}"
         raise unreadable(text, detail) from error
     return segment

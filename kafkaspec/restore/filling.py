@@ -14,9 +14,8 @@ from operator import attrgetter
 from pathlib import Path
 
 from kafkaspec.forensics.headers import Unread, tables
-from kafkaspec.intact.division import judge
 from kafkaspec.log.batch import NONE
-from kafkaspec.log.damage import Kept
+from kafkaspec.log.damage import Kept, judge
 from kafkaspec.log.missing import Account
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment

@@ -16,10 +16,9 @@ from kafkaspec.files.checkpoints import kafka_uuid
 from kafkaspec.files.checkpoints.log_directory import Checkpoints
 from kafkaspec.files.checkpoints.meta_properties import MetaProperties
 from kafkaspec.forensics.headers import Unread, tables
-from kafkaspec.intact.division import judge
 from kafkaspec.layout import names
 from kafkaspec.log.batch import NONE
-from kafkaspec.log.damage import Kept
+from kafkaspec.log.damage import Kept, judge
 from kafkaspec.log.directory import LogDirectory
 from kafkaspec.log.missing import Account, Missing, MissingWhy, passed_over
 from kafkaspec.log.opening import open_log

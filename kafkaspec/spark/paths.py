@@ -14,14 +14,14 @@ from typing import Final
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
 from kafkaspec.files import names
 from kafkaspec.files.checkpoints.log_directory import Checkpoints, PartitionOffsets
-from kafkaspec.io.remote import as_path
+from kafkaspec.io.remote import as_path, is_mounted
 from kafkaspec.log.directory import LogDirectory
 from kafkaspec.log.listed import SegmentFile, TopicLog
 from kafkaspec.log.missing import passed_over
 from kafkaspec.log.opening import open_log
 from kafkaspec.log.partition import Partition
 from kafkaspec.output.places import check_output
-from kafkaspec.tiered.mount import is_mounted, mounted
+from kafkaspec.tiered.mount import mounted
 
 LOGGER: Final = logging.getLogger("kafkaspec.spark")
 

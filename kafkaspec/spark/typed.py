@@ -48,9 +48,8 @@ from kafkaspec.values.reading.request import (
     is_internal,
     needed_columns,
     planned,
-    registry_of,
 )
-from kafkaspec.values.registry.log import TOPIC, SchemaLog
+from kafkaspec.values.registry.log import TOPIC, SchemaLog, registry_of
 
 _BEYOND: Final = Failure(Code.RANGE, "Spark has no room for it")
 

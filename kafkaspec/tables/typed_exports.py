@@ -28,11 +28,10 @@ from kafkaspec.values.options import DECODE
 from kafkaspec.values.reading.batches import reader_of
 from kafkaspec.values.reading.request import (
     SCHEMA_ID,
-    Schemas,
     ValueReport,
     is_internal,
-    registry_of,
 )
+from kafkaspec.values.registry.log import Schemas, registry_of
 
 
 class TypedFileOptions(FileOptions, DecodingOptions, total=False):

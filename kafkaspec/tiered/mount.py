@@ -18,7 +18,16 @@ from kafkaspec.errors import KafkaSpecError, unreadable
 from kafkaspec.files import names, segment_manifest
 from kafkaspec.files.checkpoints import partition_metadata
 from kafkaspec.files.segment_manifest import SegmentManifest
-from kafkaspec.io.remote import TIERED, Opened, Ranges, RemotePath, Status, address, as_path
+from kafkaspec.io.remote import (
+    TIERED,
+    Opened,
+    Ranges,
+    RemotePath,
+    Status,
+    address,
+    as_path,
+    is_mounted,
+)
 from kafkaspec.layout.framing import LARGEST_OFFSET
 from kafkaspec.tiered import layouts
 from kafkaspec.tiered.assigned import AssignedFiles
@@ -27,8 +36,7 @@ from kafkaspec.tiered.keys import KeyRing, Keys
 from kafkaspec.tiered.layouts import FoundObjects, Level, ObjectLayout, ObjectPlace, Objects
 from kafkaspec.tiered.objects import PlainRanges, SegmentRanges, index_bytes, index_size
 
-SCHEME: Final = TIERED
-_ROOT: Final = f"{SCHEME}://"
+_ROOT: Final = f"{TIERED}://"
 _MARK: Final = "!"
 _MOST_MANIFESTS: Final = 4096
 _MOST_MOUNTED: Final = 16
@@ -363,11 +371,6 @@ def mounted(place: Path, keys: Keys | None = None) -> Path | None:
     if found.level is Level.PARTITION:
         return cast(Path, files.root / next(iter(files.partitions())))
     return cast(Path, files.root)
-
-
-def is_mounted(place: object) -> bool:
-    """Return whether a path is one of ``TieredFiles`` or ``AssignedFiles``."""
-    return isinstance(place, RemotePath) and place.url.startswith(_ROOT)
 
 
 def segment_id(path: object) -> str | None:

@@ -21,10 +21,7 @@ from kafkaspec.broker.leader_epochs import LeaderEpochs
 from kafkaspec.broker.loading import (
     LoadedSegment,
     Loader,
-    Snapshots,
-    find_snapshots,
     list_segments,
-    read_snapshot,
 )
 from kafkaspec.broker.producer_state import ProducerState
 from kafkaspec.broker.profiles import DEFAULT_PROFILE, Profile, get_profile
@@ -32,6 +29,7 @@ from kafkaspec.broker.segment_run import RunSettings, SegmentRun
 from kafkaspec.codecs import Codec
 from kafkaspec.errors import KafkaSpecError, Reason, make_error, none_of
 from kafkaspec.files import names
+from kafkaspec.files.snapshots import Snapshots, find_snapshots, read_snapshot
 from kafkaspec.io.local import file_size
 from kafkaspec.jobs import in_order
 from kafkaspec.log.directory import LogDirectory

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Collection
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -130,8 +131,9 @@ def imported_by(*arguments: str) -> set[str]:
     """Modules that a run of the command has imported."""
     code = (
         "import sys\n"
-        "from kafkaspec.cli.main import main\n"
-        f"try: main({list(arguments)!r})\n"
+        "from kafkaspec.__main__ import main\n"
+        f"sys.argv = {['kafkaspec', *arguments]!r}\n"
+        "try: main()\n"
         "except SystemExit: pass\n"
         "print('\\n' + ' '.join(sys.modules))"
     )
@@ -147,11 +149,51 @@ def test_the_version_needs_next_to_nothing() -> None:
     assert imported_by("--version").isdisjoint(heavy | libraries)
 
 
+BROKEN_ONLY = ("kafkaspec.intact", "kafkaspec.broker.index_rules")
+"""What only damaged logs, or writers of indexes, need."""
+SELDOM = (
+    "http", "google", "fastavro", "cryptography", "fsspec", "asyncio", "pandas", "kaitaistruct",
+    "construct", "kafkaspec.codecs.references", "kafkaspec.tiered", "kafkaspec.libraries",
+    "kafkaspec.conversion.choices", "kafkaspec.messages.text_plans",
+)  # fmt: skip
+"""What a small log of this release needs of none of these commands."""
+RULES = ("kafkaspec.analysis", "kafkaspec.broker.loading", "kafkaspec.values")
+PLAIN = (*SELDOM, *BROKEN_ONLY, *RULES, "numpy", "pyarrow", "rich")
+ARROW = (*SELDOM, *RULES, "duckdb", "kafkaspec.arrow.where")
+QUERY = 'SELECT count(*) FROM "plain"'
+
+
 @pytest.mark.slow
-def test_dump_does_without_rich() -> None:
-    modules = imported_by("dump", str(golden("3.9.2", "plain-0")))
+@pytest.mark.parametrize(
+    ("words", "absent", "most"),
+    [
+        (("dump", "plain-0"), PLAIN, 150),
+        (("dump", "plain-0", "--format", "json"), PLAIN, 150),
+        (("find", "plain-0", "--offset", "1"), PLAIN, 130),
+        (("verify", "plain-0"), (*SELDOM, "numpy", "pyarrow", "kafkaspec.intact"), 180),
+        (("groups", "__consumer_offsets-0"), (*ARROW, *BROKEN_ONLY), 165),
+        (("gaps", "plain-0"), (*ARROW, "rich", "pyarrow.dataset"), 160),
+        (("stats", "plain-0"), ARROW, 180),
+        (("transactions", "transactions-0"), (*ARROW, *BROKEN_ONLY), 170),
+        (("sql", "plain-0", QUERY), (*SELDOM, *BROKEN_ONLY, "kafkaspec.values.reading"), 175),
+    ],
+    ids=lambda value: value[0] if isinstance(value, tuple) and len(value) < 5 else None,
+)
+def test_commands_import_what_they_use(
+    words: tuple[str, ...], absent: Collection[str], most: int
+) -> None:
+    """On a small log: what takes longer to import than the work takes is not there.
+
+    ``most`` of our own modules are a tenth more than there were, at most.
+    """
+    name, log, *options = words
+    modules = imported_by(name, str(golden("4.3.1", log)), *options)
+    assert f"kafkaspec.cli.commands.{name}" in modules
     assert "kafkaspec.log.segment" in modules
-    assert modules.isdisjoint({"rich", "construct", "kaitaistruct", "kafkaspec.analysis"})
+    needless = {each for each in modules for none in absent if f"{each}.".startswith(f"{none}.")}
+    assert needless == set()
+    ours = sorted(each for each in modules if each.startswith("kafkaspec"))
+    assert len(ours) <= most, ours
 
 
 def test_version() -> None:

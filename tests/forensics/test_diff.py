@@ -287,7 +287,7 @@ def test_without_pyarrow_the_logs_are_compared_all_the_same(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Only the elections, and records where a cleaner was, need it; what is left out is named."""
-    monkeypatch.setattr("kafkaspec.cli.commands.diff.provider", _no_arrow)
+    monkeypatch.setattr("kafkaspec.cli.commands.diff.require_pyarrow", _no_arrow)
     path = GOLDEN / "4.3.1" / "logs" / "plain-0"
     result = run("diff", path, path)
     assert result.exit_code == 0

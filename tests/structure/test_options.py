@@ -209,7 +209,7 @@ def test_the_tables_of_options_are_current() -> None:
     assert found == 3
 
 
-DEFINED = {"policy.py", "log/options.py", "conversion/choices.py"}
+DEFINED = {"policy.py", "log/options.py", "conversion/options.py"}
 """The modules with the definitions, and the words that these take."""
 
 

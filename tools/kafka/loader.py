@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from kafkaspec.broker.actions import Recovery
-from kafkaspec.broker.loading import Loader, find_snapshots
+from kafkaspec.broker.loading import Loader
 from kafkaspec.broker.profiles import Profile
 from kafkaspec.broker.segment_run import RunSettings
 from kafkaspec.files import names
+from kafkaspec.files.snapshots import find_snapshots
 from kafkaspec.log.partition import Partition
 from tools.brokers.programs import Program, decoded
 from tools.brokers.versions import Version

@@ -14,6 +14,7 @@ from kafkaspec.broker.profiles import Profile
 from kafkaspec.cli import options
 from kafkaspec.cli.console import warn
 from kafkaspec.cli.inputs import Inputs
+from kafkaspec.cli.rules import profile_option, rules_of
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.forensics.cleaner.settings import ClusterSettings, Settings
 from kafkaspec.forensics.cleaner.view import LogView, opened
@@ -66,7 +67,7 @@ def cleaning_options(
     added = {"config": _config_option, "clock": _clock_option}
     if high_watermark:
         added["high_watermark"] = _high_watermark_option
-    added["profile"] = options.profile_option(help=profile)
+    added["profile"] = profile_option(help=profile)
     return options.packed("asked", added, _asked)
 
 
@@ -98,7 +99,7 @@ def _asked(
         click.BadParameter: a setting is none of those that count here, or the version is unknown.
     """
     now = time.time_ns() // 1_000_000 if clock is None else clock
-    return Cleaning(_parsed(config), now, profile, options.rules_of(profile), high_watermark)
+    return Cleaning(_parsed(config), now, profile, rules_of(profile), high_watermark)
 
 
 def views(inputs: Inputs, asked: Cleaning) -> Iterator[tuple[LogView, Settings]]:

@@ -20,7 +20,7 @@ from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
 from kafkaspec.output.atomic import require_new
 from kafkaspec.output.places import check_output
-from kafkaspec.provider import provider
+from kafkaspec.provider import require_pyarrow
 
 if TYPE_CHECKING:
     from kafkaspec.state.cluster import Cluster
@@ -116,7 +116,7 @@ def cluster_command(
     if output is not None and not is_edit:
         raise click.UsageError("-o goes with --edit and --without-record")
     with wrong_usage(ImportError):
-        provider()
+        require_pyarrow()
         from kafkaspec.state.cluster import read_cluster
         from kafkaspec.state.directory import compare_directory
         from kafkaspec.state.image import differences

@@ -18,6 +18,7 @@ from kafkaspec.cli.command import command, option
 from kafkaspec.cli.console import TableColumn, count_text, progress_bar, size_text, styled
 from kafkaspec.cli.exits import CLEAN, FINDINGS
 from kafkaspec.cli.report import Output, Reporter, Tally, line
+from kafkaspec.cli.rules import profile_option
 from kafkaspec.compression import NAMES
 from kafkaspec.conversion.losses import Count, Loss
 from kafkaspec.conversion.report import ConversionReport as ConversionReport
@@ -81,7 +82,7 @@ _CHOICES: Final = {
     ),
     "compression": options.library_option("compression", type=click.Choice(NAMES)),
     "level": options.library_option("level"),
-    "profile": options.profile_option(),
+    "profile": profile_option(),
     "offsets": options.library_option("offsets", default="keep"),
     "base_offset": options.library_option("base_offset", default=0, show_default=False),
     "leader_epoch": options.library_option("leader_epoch"),

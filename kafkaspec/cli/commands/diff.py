@@ -30,7 +30,7 @@ from kafkaspec.log.batch import NONE
 from kafkaspec.log.directory import LogDirectory
 from kafkaspec.log.opening import open_log
 from kafkaspec.log.partition import Partition, PartitionLog
-from kafkaspec.provider import provider
+from kafkaspec.provider import require_pyarrow
 from kafkaspec.results import Assumption, OffsetRange
 
 if TYPE_CHECKING:
@@ -190,7 +190,7 @@ def _elections(a: PartitionLog, b: PartitionLog, counts: Inputs) -> list[Unclean
         if metadata == log.path.absolute() or not metadata.is_dir():
             continue
         try:
-            provider()
+            require_pyarrow()
             from kafkaspec.forensics.replicas.elections import unclean_elections
         except ImportError as missed:
             note(f"{metadata}: not searched for unclean elections: {missed}")

@@ -16,7 +16,7 @@ from kafkaspec.cli.report import Output, Reporter, line
 from kafkaspec.log.directory import LogDirectory
 from kafkaspec.log.opening import open_log
 from kafkaspec.log.partition import Partition
-from kafkaspec.provider import provider
+from kafkaspec.provider import require_pyarrow
 from kafkaspec.results import Strength
 from kafkaspec.tables import FORMATS
 
@@ -98,7 +98,7 @@ def dlq_command(
     offsets that the records had.
     """
     with wrong_usage(ImportError):
-        provider()
+        require_pyarrow()
         from kafkaspec.forensics import dead_letters
     if to is not None and output is None:
         raise click.UsageError("--to goes with -o")

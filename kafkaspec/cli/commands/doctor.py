@@ -21,8 +21,9 @@ from kafkaspec.cli.console import (
     warn,
 )
 from kafkaspec.cli.exits import CLEAN, FINDINGS, USAGE
-from kafkaspec.cli.options import LogPath, profile_option, wrong_usage
+from kafkaspec.cli.options import LogPath, wrong_usage
 from kafkaspec.cli.report import Output, Reporter, Tally, line
+from kafkaspec.cli.rules import profile_option
 from kafkaspec.files import names
 from kafkaspec.results import Assumption, as_json
 

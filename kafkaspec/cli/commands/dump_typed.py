@@ -30,8 +30,8 @@ from kafkaspec.tables.json_plan import json_lines
 from kafkaspec.tables.json_values import json_values
 from kafkaspec.values.framing.frames import SIDES
 from kafkaspec.values.reading.batches import SideReader, reader_of
-from kafkaspec.values.reading.request import ERROR, is_internal, registry_of
-from kafkaspec.values.registry.log import SchemaLog
+from kafkaspec.values.reading.request import ERROR, is_internal
+from kafkaspec.values.registry.log import SchemaLog, registry_of
 
 _Log = Segment | Partition
 

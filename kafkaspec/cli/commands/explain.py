@@ -19,7 +19,8 @@ from kafkaspec.cli.commands.explain_data import (
     explain_sidecar,
     find_position,
 )
-from kafkaspec.cli.commands.text_files import explain_text, refuse_options
+from kafkaspec.cli.commands.explain_texts import explain_text
+from kafkaspec.cli.commands.text_files import refuse_options
 from kafkaspec.cli.commands.value_text import bytes_text
 from kafkaspec.cli.console import (
     LONG,

@@ -30,7 +30,7 @@ from kafkaspec.cli.outputs import OUTPUT_EPILOG, Force, content_of, is_file, ope
 from kafkaspec.cli.typed import TYPED_EPILOG, taken, tell, typed_options
 from kafkaspec.log.opening import open_log
 from kafkaspec.policy import CrcPolicy, RaiseOrColumn
-from kafkaspec.provider import provider
+from kafkaspec.provider import require_pyarrow
 from kafkaspec.tables import FORMATS, FolderOptions, TableFormat
 
 _EPILOG = f"""
@@ -135,7 +135,7 @@ def export_command(
     if output.is_dir() and not split_by:
         raise click.UsageError(f"{output} is a directory: --split-by writes folders")
     with wrong_usage(ImportError):
-        provider()
+        require_pyarrow()
         from kafkaspec.tables.exports import export, export_messages, logs_of, unasked
     condition = condition_of(where, typed=typed is not None)
     inputs = Inputs([], codec, crc, selection, condition)

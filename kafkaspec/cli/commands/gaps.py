@@ -17,7 +17,7 @@ from kafkaspec.log.directory import LogDirectory
 from kafkaspec.log.opening import open_log
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
-from kafkaspec.provider import provider
+from kafkaspec.provider import require_pyarrow
 from kafkaspec.results import Assumption, Strength
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def gaps_command(
     A PATH is a log directory, a partition, or a segment.
     """
     with wrong_usage(ImportError):
-        provider()
+        require_pyarrow()
         from kafkaspec.forensics.gaps import read_gaps
     inputs = Inputs(paths, codec, topic=topic)
     copy = None if other is None else open_log(other)

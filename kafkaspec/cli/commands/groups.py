@@ -26,7 +26,7 @@ from kafkaspec.cli.options import PathsOrUrls, wrong_usage
 from kafkaspec.cli.report import Output, Reporter, line
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
-from kafkaspec.provider import provider
+from kafkaspec.provider import require_pyarrow
 
 _STATE: Final = "kafkaspec.state"
 
@@ -79,7 +79,7 @@ def groups_command(
     one. No broker is needed, and any release's files will do.
     """
     with wrong_usage(ImportError):
-        provider()
+        require_pyarrow()
     logs = Logs(ctx, paths, Topic.CONSUMER_OFFSETS, on_error, report, at=at, release=release)
     logs.compacted(Topic.CONSUMER_OFFSETS)
     if history is not None:

@@ -16,15 +16,13 @@ from kafkaspec.cli.command import command, defined
 from kafkaspec.cli.console import TableColumn, count_text, progress_bar, size_text, warn
 from kafkaspec.cli.exits import CLEAN, FINDINGS
 from kafkaspec.cli.options import (
-    Interval,
     Jobs,
     Paths,
     output_option,
-    profile_option,
-    rules_of,
     wrong_usage,
 )
 from kafkaspec.cli.report import Output, Reporter, Tally, line
+from kafkaspec.cli.rules import Interval, profile_option, rules_of
 from kafkaspec.writing.comparison import Comparison
 from kafkaspec.writing.rebuild import RebuildOptions, rebuild_indexes
 from kafkaspec.writing.rebuilt import RebuildReport, RebuiltFile

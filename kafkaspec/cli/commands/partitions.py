@@ -17,7 +17,7 @@ from kafkaspec.errors import KafkaSpecError
 from kafkaspec.forensics.partitions.fitting import Placement
 from kafkaspec.log.partition import Partition
 from kafkaspec.options import not_there
-from kafkaspec.provider import provider
+from kafkaspec.provider import require_pyarrow
 from kafkaspec.results import Assumption
 from kafkaspec.shown import printable
 
@@ -77,7 +77,7 @@ def partitions_command(
     partitions do not follow the keys of their records, are left out unless they are named.
     """
     with wrong_usage(ImportError):
-        provider()
+        require_pyarrow()
         from kafkaspec.forensics.partitions import place_keys
     inputs = Inputs(paths, codec)
     counts: dict[str, int] = {}

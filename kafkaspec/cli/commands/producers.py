@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from kafkaspec.broker.loading import PRODUCER_EXPIRATION_MS
+from kafkaspec.broker.profiles import PRODUCER_EXPIRATION_MS
 from kafkaspec.cli.command import command, option
 from kafkaspec.cli.console import MORE, TableColumn, count_text
 from kafkaspec.cli.inputs import Inputs, place_of, place_text
 from kafkaspec.cli.options import Codec, PathsOrUrls, TopicName, wrong_usage
 from kafkaspec.cli.report import LinePlace, Output, Reporter, line
-from kafkaspec.provider import provider
+from kafkaspec.provider import require_pyarrow
 from kafkaspec.results import Assumption
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def producers_command(
     log before them.
     """
     with wrong_usage(ImportError):
-        provider()
+        require_pyarrow()
         from kafkaspec.forensics.producers import by_producer, read_producers
     inputs = Inputs(paths, codec, topic=topic)
     producers = breaks = 0

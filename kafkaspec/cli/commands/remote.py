@@ -21,7 +21,7 @@ from kafkaspec.cli.internal import (
 )
 from kafkaspec.cli.options import LogPath, PathsOrUrls, wrong_usage
 from kafkaspec.cli.report import Output, Reporter, line
-from kafkaspec.provider import provider
+from kafkaspec.provider import require_pyarrow
 from kafkaspec.results import Assumption, OffsetRange, Strength
 
 _JOIN: Final = "kafkaspec.forensics.remote_objects"
@@ -84,7 +84,7 @@ def remote_command(
     of one.
     """
     with wrong_usage(ImportError):
-        provider()
+        require_pyarrow()
         from kafkaspec.forensics.remote_objects import SOUND, join_objects
         from kafkaspec.state.remote import FINISHED, read_remote_segments, together
         from kafkaspec.tables.json_values import json_rows

@@ -13,7 +13,7 @@ from kafkaspec.cli.exits import CLEAN, FINDINGS, REFUSED
 from kafkaspec.cli.internal import At
 from kafkaspec.cli.options import Words, wrong_usage
 from kafkaspec.cli.report import Output, Reporter, Tally, line
-from kafkaspec.provider import provider
+from kafkaspec.provider import require_pyarrow
 from kafkaspec.restore.feature_levels import DEFAULT_RELEASE, FEATURE_LEVELS
 from kafkaspec.restore.restore_options import (
     CONTROLLER,
@@ -182,7 +182,7 @@ def restore_command(
     for topic, name, value in configs:
         by_topic.setdefault(topic, {})[name] = value
     with wrong_usage(ImportError, ValueError):
-        provider()
+        require_pyarrow()
         from kafkaspec.restore.restoring import restore
 
         plan = restore(

@@ -16,14 +16,13 @@ from kafkaspec.cli.console import TableColumn, count_text, limited, progress_bar
 from kafkaspec.cli.exits import CLEAN, FINDINGS
 from kafkaspec.cli.options import (
     FILE,
-    Interval,
     Paths,
     States,
     output_option,
-    profile_option,
     wrong_usage,
 )
 from kafkaspec.cli.report import LinePlace, Output, Reporter, Tally, line
+from kafkaspec.cli.rules import Interval, profile_option
 from kafkaspec.forensics.salvage import (
     Added,
     Fate,
@@ -40,7 +39,7 @@ from kafkaspec.log.directory import LogDirectory
 from kafkaspec.log.opening import open_log
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
-from kafkaspec.provider import provider
+from kafkaspec.provider import require_pyarrow
 from kafkaspec.results import Assumption
 
 _STRETCH = line(LinePlace, {"file": str}, Stretch, without=("fate",))
@@ -196,7 +195,7 @@ def salvage_command(
 def _ids(paths: Sequence[Path]) -> Any:
     """Return what coordinators last knew of transactions."""
     with wrong_usage(ImportError):
-        provider()
+        require_pyarrow()
         from kafkaspec.state.transactions import joined, read_transactions
     found = []
     for path in paths:

@@ -1,4 +1,4 @@
-"""Files other than logs in ``dump``, a line for each entry, and text files in ``explain``."""
+"""Files other than logs in ``dump``, a line for each entry."""
 
 from __future__ import annotations
 
@@ -13,10 +13,8 @@ from uuid import UUID
 
 import click
 
-from kafkaspec.cli.commands.explain_data import Section
-from kafkaspec.cli.console import count_text, iso
+from kafkaspec.cli.console import iso
 from kafkaspec.cli.inputs import Inputs
-from kafkaspec.codecs.references.kaitai.positions import FieldPosition
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
 from kafkaspec.files import names
 from kafkaspec.files.arrays import read_whole
@@ -29,30 +27,12 @@ from kafkaspec.files.checkpoints import (
     partition_metadata,
     quorum_state,
 )
-from kafkaspec.files.checkpoints.text import Text, TextPiece, fields
+from kafkaspec.files.checkpoints.text import Text
 from kafkaspec.files.indexes import INDEXES, Index
 from kafkaspec.files.snapshots import ProducerSnapshot, TransactionIndex
 from kafkaspec.shown import printable
 
-_OFFSETS = {
-    names.HIGH_WATERMARKS: "high watermark: first offset not known to be on all in-sync replicas",
-    names.RECOVERY_POINTS: "recovery point: first offset not known to be flushed",
-    names.LOG_START_OFFSETS: "log start offset: first offset that is delivered",
-    names.CLEANER_OFFSETS: "first offset that compaction has not reached",
-}
-_EPOCHS = (("epoch", "of the leader"), ("start_offset", "first offset written in this epoch"))
-_COLUMNS: dict[str, tuple[tuple[str, str], ...]] = {
-    names.LEADER_EPOCHS: _EPOCHS,
-    **{
-        name: (("topic", "its name"), ("partition", "its number"), ("offset", meaning))
-        for name, meaning in _OFFSETS.items()
-    },
-}
-"""Columns of the entries of a checkpoint, and their meanings."""
-_HEAD = (("version", "of the file"), ("count", "entries that follow"))
-_METADATA = (("version", "of the file"), ("topic_id", "of the topic"))
-
-_PARSERS: dict[str, Callable[..., Any]] = {
+PARSERS: dict[str, Callable[..., Any]] = {
     names.LEADER_EPOCHS: leader_epoch_checkpoint.parse,
     **dict.fromkeys(names.OFFSET_CHECKPOINTS, offset_checkpoint.parse),
     names.PARTITION_METADATA: partition_metadata.parse,
@@ -64,12 +44,6 @@ _PARSERS: dict[str, Callable[..., Any]] = {
 _Entry = dict[str, Any]
 _Found = Callable[[KafkaSpecError], None]
 _NOT_SHOWN = ("positions", "comments", "others")
-
-_Part = tuple[str, TextPiece, int, str]
-"""A part of a file: path, text, depth and meaning."""
-
-
-# -- dump -------------------------------------------------------------------------------------
 
 
 def is_other(path: Path) -> bool:
@@ -120,7 +94,7 @@ def _texts(path: Path) -> Iterator[_Entry]:
         KafkaSpecError: the file cannot be read.
     """
     text = Text.load(path)
-    content = _PARSERS[path.name](text.data, file=text.file)
+    content = PARSERS[path.name](text.data, file=text.file)
     entries = content if isinstance(content, tuple) else (content,)
     return ({
         name: kafka_uuid.to_text(item) if isinstance(item, UUID) else item
@@ -199,69 +173,6 @@ def _plain(entry: Any) -> _Entry:
 def _trailing(path: Path, at: int, size: int) -> KafkaSpecError:
     detail = f"the last {size} bytes are not a whole entry"
     return make_error(Reason.TRAILING_BYTES, detail, file=str(path), offset=at)
-
-
-# -- explain ----------------------------------------------------------------------------------
-
-
-def explain_text(path: Path, most: int) -> Section:
-    """Return the parts of a text file with their bytes, values and meanings.
-
-    Args:
-        path: path of the file.
-        most: number of entries to show, 0 for all.
-
-    Raises:
-        KafkaSpecError: ``unreadable``.
-    """
-    text = Text.load(path)
-    problem = None
-    try:
-        _PARSERS[path.name](text.data, file=text.file)
-    except KafkaSpecError as error:
-        problem = error
-    shown, left = [], 0
-    try:
-        for part in _parts(path.name, text):
-            entry = part[0].split("/")[2] if part[0].startswith("/entries/") else "0"
-            if most and int(entry) >= most:
-                left += part[2] == 0
-            else:
-                shown.append(_position(*part))
-    except KafkaSpecError as error:  # a line that is not text ends the table
-        problem = problem or error
-    if problem is not None:
-        at = problem.position or 0
-        end = len(text.data)
-        shown.append(FieldPosition(problem.path, at, end, None, "", "", "", "", 0, error=problem))
-    note = (
-        f"{count_text(left, 'more entry', 'more entries')}; --records 0 shows all" if left else ""
-    )
-    return Section(path.name, text.data, 0, shown, note)
-
-
-def _position(path: str, piece: TextPiece, depth: int, doc: str) -> FieldPosition:
-    end = piece.position + len(piece.text.encode())
-    return FieldPosition(path, piece.position, end, piece.text, "", "", "", doc, depth)
-
-
-def _parts(name: str, text: Text) -> Iterator[_Part]:
-    columns = _COLUMNS.get(name, ())
-    first = _METADATA if name == names.PARTITION_METADATA else _HEAD if columns else ()
-    for number, line in enumerate(text.lines()):
-        if number < len(first):
-            field, doc = first[number]
-            yield f"/{field}", line, 0, doc
-        elif columns:
-            path = f"/entries/{number - len(first)}"
-            yield path, line, 0, ""
-            for piece, (column, doc) in zip(fields(line), columns, strict=False):
-                yield f"{path}/{column}", piece, 1, doc
-        elif name == names.META_PROPERTIES:
-            doc = "a comment" if line.text.startswith(("#", "!")) else "a property"
-            yield "/line", line, 0, doc
-        elif not first:
-            yield "/line", line, 0, "JSON"
 
 
 def refuse_options(**given: object) -> None:

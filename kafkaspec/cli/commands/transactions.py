@@ -27,7 +27,7 @@ from kafkaspec.cli.internal import (
 from kafkaspec.cli.options import PathsOrUrls, States, TopicName, wrong_usage
 from kafkaspec.cli.report import LinePlace, Output, Reporter, line, rows_of
 from kafkaspec.errors import KafkaSpecError
-from kafkaspec.provider import provider
+from kafkaspec.provider import require_pyarrow
 from kafkaspec.results import Assumption, Strength
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ def transactions_command(
     same log directory, or at --state, give the outcome of those that are open.
     """
     with wrong_usage(ImportError):
-        provider()
+        require_pyarrow()
         from kafkaspec.state.transactions import joined, read_transactions
         from kafkaspec.tables.json_values import json_rows
     only_state = at is not None or history is not None

@@ -21,10 +21,8 @@ from kafkaspec.analysis.findings import Area as Area
 from kafkaspec.analysis.findings import Finding, Severity
 from kafkaspec.analysis.pace import paced, rate_of, share_of
 from kafkaspec.analysis.reasons import FindingReason
-from kafkaspec.analysis.remembered import Memory
 from kafkaspec.analysis.report import LOG_KINDS, FileResult, Report, Totals
 from kafkaspec.analysis.report import FileKind as FileKind
-from kafkaspec.analysis.state_file import StateFile
 from kafkaspec.analysis.verification import (
     check_state,
     codecs_of,
@@ -65,6 +63,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
+
 
 StartOver = Annotated[
     bool,
@@ -165,6 +164,9 @@ def verify_command(
         check_output(metrics, *paths)
     memory = None
     if state is not None:
+        from kafkaspec.analysis.remembered import Memory
+        from kafkaspec.analysis.state_file import StateFile
+
         check_state(state, *paths, log_format=log_format)
         options = memory_options(codec, max_output)
         memory = Memory.of_store(StateFile(state), options, start_over=start_over, reread=reread)

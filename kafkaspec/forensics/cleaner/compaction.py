@@ -13,8 +13,8 @@ from kafkaspec.forensics.cleaner.passes import Action, CleanerFailsError, Cleane
 from kafkaspec.forensics.cleaner.settings import CLEANUP_POLICY, Settings
 from kafkaspec.forensics.cleaner.view import LogView, SegmentView
 from kafkaspec.forensics.cleaner.writing import copy_files, write_cleaned
+from kafkaspec.io.remote import is_mounted
 from kafkaspec.results import Assumption, Strength
-from kafkaspec.tiered.mount import is_mounted
 
 
 @dataclass(frozen=True, slots=True)

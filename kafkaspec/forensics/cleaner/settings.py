@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from kafkaspec._generated.layout.topics import Topic
 from kafkaspec.broker.index_rules import INDEX_INTERVAL_BYTES, SEGMENT_INDEX_BYTES
-from kafkaspec.broker.loading import PRODUCER_EXPIRATION_MS
+from kafkaspec.broker.profiles import PRODUCER_EXPIRATION_MS
 from kafkaspec.broker.settings import SEGMENT_BYTES
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.io.remote import is_directory

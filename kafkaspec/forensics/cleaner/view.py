@@ -9,12 +9,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Final
 
-from kafkaspec.broker.loading import find_snapshots, read_snapshot
 from kafkaspec.broker.producer_state import ProducerState
 from kafkaspec.broker.profiles import Profile
 from kafkaspec.codecs import get_codec
 from kafkaspec.errors import KafkaSpecError, unreadable
 from kafkaspec.files import names
+from kafkaspec.files.snapshots import find_snapshots, read_snapshot
 from kafkaspec.forensics.cleaner.settings import ClusterSettings, Settings
 from kafkaspec.log.batch import NO_TIMESTAMP
 from kafkaspec.log.damage import ALWAYS_RAISED

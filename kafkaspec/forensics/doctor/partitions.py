@@ -37,8 +37,8 @@ from kafkaspec.forensics.doctor.troubles import (
     move_away,
     quoted,
 )
-from kafkaspec.intact.division import judge
 from kafkaspec.io.local import file_size
+from kafkaspec.log.damage import judge
 from kafkaspec.log.headers import read_headers
 from kafkaspec.log.missing import missing
 from kafkaspec.log.partition import Partition

@@ -27,7 +27,6 @@ from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
 from kafkaspec.log.transactions import AbortedTransactions
 from kafkaspec.results import Assumption, Strength
-from kafkaspec.state.remote import read_remote_segments
 
 _WHYS: Final = {why: number for number, why in enumerate(Why)}
 _STRENGTHS: Final = {strength: number for number, strength in enumerate(Strength)}
@@ -287,8 +286,13 @@ def before_and_after(
 
 def _tiered(log: Partition, first: int) -> list[tuple[int, int]]:
     """Return the ranges before an offset that remote storage has, by the topic beside the log."""
-    spans = []
-    for path in sorted(log.path.parent.glob(f"{Topic.REMOTE_LOG_METADATA}-*")):
+    spans: list[tuple[int, int]] = []
+    topic = sorted(log.path.parent.glob(f"{Topic.REMOTE_LOG_METADATA}-*"))
+    if not topic:
+        return spans
+    from kafkaspec.state.remote import read_remote_segments
+
+    for path in topic:
         try:
             found = read_remote_segments(Partition(path), on_error=lambda _: None).segments
         except KafkaSpecError:

@@ -16,10 +16,9 @@ from kafkaspec.forensics.gaps.ranges import KIND_NUMBERS, GapColumns, GapKind, G
 from kafkaspec.forensics.headers import PerBatch, Unread, open_before, segment_paths, tables
 from kafkaspec.forensics.producers.sequences import SequenceWalk
 from kafkaspec.forensics.timeline.indexes import index_paths
-from kafkaspec.intact.division import judge
 from kafkaspec.layout import names
 from kafkaspec.log.batch import NO_TIMESTAMP, NONE
-from kafkaspec.log.damage import Kept
+from kafkaspec.log.damage import Kept, judge
 from kafkaspec.log.header_table import POSITION, HeaderTable
 from kafkaspec.log.missing import Account
 from kafkaspec.log.partition import Partition

@@ -10,7 +10,7 @@ from typing import Final, TypedDict
 import numpy as np
 import pyarrow as pa
 
-from kafkaspec.broker.loading import PRODUCER_EXPIRATION_MS
+from kafkaspec.broker.profiles import PRODUCER_EXPIRATION_MS
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.forensics import headers
 from kafkaspec.forensics.producers.breaks import breaks_of

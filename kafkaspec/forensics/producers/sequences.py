@@ -12,10 +12,9 @@ import numpy as np
 
 from kafkaspec._generated.layout.topics import Topic
 from kafkaspec._generated.python.model.producer_snapshot import ProducerEntry
-from kafkaspec.analysis.check_producers import batch_at, contradictions
-from kafkaspec.broker.loading import find_snapshots, read_snapshot
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files import snapshots
+from kafkaspec.files.snapshots import find_snapshots, read_snapshot
 from kafkaspec.forensics.headers import PerBatch, joined_rows, rows_of
 from kafkaspec.layout import names
 from kafkaspec.layout.sequences import LARGEST_SEQUENCE, shorter_way
@@ -176,6 +175,8 @@ class SnapshotCheck:
             text = "it cannot be read, or its checksum is wrong"
             self._add(path, NONE, None, text, Strength.PROOF)
             return
+        from kafkaspec.analysis.check_producers import contradictions
+
         for finding, producer in contradictions(self._log, offset, path, self._known):
             known = self._known.get(producer)
             self._add(path, producer, known, finding.message, Strength.STRONG)
@@ -197,6 +198,8 @@ class SnapshotCheck:
         if entry.last_sequence < 0 or not max(self._first, self.compacted) <= place < offset:
             return ""
         if known is None:
+            from kafkaspec.analysis.check_producers import batch_at
+
             if batch_at(log, place) is not None:
                 return ""  # a marker, or the batch of another one: ``contradictions`` says so
             return f"its batch with sequence {entry.last_sequence} at offset {place} is lost"

@@ -20,7 +20,7 @@ from kafkaspec.io.remote import RemotePath
 from kafkaspec.log.batch import NONE
 from kafkaspec.log.partition import Partition, PartitionLog
 from kafkaspec.options import checked
-from kafkaspec.provider import provider
+from kafkaspec.provider import require_pyarrow
 from kafkaspec.results import Assumption, Finding, OffsetRange, Strength
 
 
@@ -410,7 +410,7 @@ class _Sorter:
         return Strength.PROOF, item.message
 
     def _compare_records(self, span: LogDifference) -> list[LogDifference]:
-        provider()  # says what is not installed
+        require_pyarrow()  # says what is not installed
         from kafkaspec.forensics.replicas.compacted import compare_cleaned
 
         logs = self._found.a.log, self._found.b.log

@@ -19,8 +19,7 @@ from kafkaspec.errors import KafkaSpecError, none_of, unreadable
 from kafkaspec.forensics.cleaner.compaction import compaction
 from kafkaspec.forensics.cleaner.settings import ClusterSettings, Settings
 from kafkaspec.forensics.cleaner.view import opened
-from kafkaspec.intact.division import judge
-from kafkaspec.log.damage import ALWAYS_RAISED
+from kafkaspec.log.damage import ALWAYS_RAISED, judge
 from kafkaspec.log.missing import missing
 from kafkaspec.log.partition import Partition
 from kafkaspec.output.atomic import DirectoryAside, require_new

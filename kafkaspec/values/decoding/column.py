@@ -359,7 +359,7 @@ def compile_decoder(
     """
     # Each of them imports libraries that the others do not need.
     if definition.type is SchemaType.AVRO:
-        from kafkaspec.values.avro import compile_avro
+        from kafkaspec.values.avro.decoder import compile_avro
 
         return compile_avro(definition, reader, options)
     if definition.type is SchemaType.PROTOBUF:

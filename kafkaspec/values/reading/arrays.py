@@ -15,8 +15,7 @@ from kafkaspec.values.framing.frames import FRAMINGS
 from kafkaspec.values.options import DECODE, DEFAULT_OPTIONS, Options, WantedSide
 from kafkaspec.values.planning.catalog import plan_given
 from kafkaspec.values.planning.deciding import plan_fixed, plan_named
-from kafkaspec.values.reading.request import Schemas
-from kafkaspec.values.registry.log import SchemaLog
+from kafkaspec.values.registry.log import SchemaLog, Schemas
 from kafkaspec.values.registry.schema import Schema
 
 

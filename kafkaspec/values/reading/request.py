@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from os import PathLike
 from typing import Final
 
 from kafkaspec.arrow.record_batches import AnyLog, place_of
 from kafkaspec.arrow.schema import COLUMNS
-from kafkaspec.errors import KafkaSpecError
 from kafkaspec.log.directory import LogDirectory
 from kafkaspec.log.options import Evolve
 from kafkaspec.log.partition import Partition
@@ -21,15 +19,13 @@ from kafkaspec.values.framing.frames import SIDES, Side
 from kafkaspec.values.options import BYTES, DECODE, DEFAULT_OPTIONS, Options, WantedSide
 from kafkaspec.values.plan import Plan
 from kafkaspec.values.planning.deciding import plan_column
-from kafkaspec.values.registry.log import TOPIC, SchemaLog
+from kafkaspec.values.registry.log import TOPIC, Schemas, registry_of
 from kafkaspec.values.registry.schema import Schema
 
 SCHEMA_ID: Final = "{}_schema_id"
 MESSAGE: Final = "{}_message"
 ERROR: Final = "{}_error"
 RAW: Final = "{}_raw"
-Schemas = SchemaLog | str | PathLike[str] | None
-"""Schemas of a registry: opened, or a path that ``SchemaLog.open`` takes."""
 
 
 @dataclass
@@ -154,20 +150,6 @@ def of_one_topic(log: AnyLog, topic: str | None) -> tuple[AnyLog, str | None]:
 def is_internal(topic: str) -> bool:
     """Return whether a topic is Kafka's own or a registry's, which nobody means by all topics."""
     return topic.startswith("__") or topic == TOPIC
-
-
-def registry_of(log: AnyLog, schemas: Schemas) -> SchemaLog | None:
-    """Return the schemas that were given, or those beside a log, if there are any."""
-    if isinstance(schemas, SchemaLog):
-        return schemas
-    if schemas is not None:
-        return SchemaLog.open(schemas)
-    if log.path is None:
-        return None
-    try:
-        return SchemaLog.open(log.path)
-    except KafkaSpecError:
-        return None
 
 
 def needed_columns(

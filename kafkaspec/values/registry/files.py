@@ -19,7 +19,6 @@ from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
 import orjson
-from google.protobuf.descriptor_pb2 import FileDescriptorSet
 
 from kafkaspec.errors import KafkaSpecError, unreadable
 from kafkaspec.io.local import Source
@@ -185,6 +184,8 @@ def _data(path: Path, replay: Replay) -> bytes:
 
 
 def _descriptors(data: bytes, path: Path) -> Iterator[_Text]:
+    from google.protobuf.descriptor_pb2 import FileDescriptorSet
+
     try:
         files = FileDescriptorSet.FromString(data).file
     except Exception as error:  # of the library, for any bytes

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import fastavro.schema
-
 from kafkaspec.values.avro.schema import NAMED, AvroKind, AvroNode, parse
 from kafkaspec.values.definition import Definition, SchemaError
 from kafkaspec.values.options import Bounds
@@ -14,6 +12,8 @@ from kafkaspec.values.options import Bounds
 
 def fingerprint(definition: Definition, bounds: Bounds) -> bytes:
     """Return the CRC-64-AVRO of the parsing canonical form, as a single object has it: 8 bytes."""
+    import fastavro.schema
+
     try:
         canonical = _canonical(parse(definition, bounds), set())
     except RecursionError:

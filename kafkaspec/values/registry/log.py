@@ -11,6 +11,8 @@ from uuid import UUID
 
 import orjson
 
+from kafkaspec.arrow.record_batches import AnyLog
+from kafkaspec.errors import KafkaSpecError
 from kafkaspec.options import checked, not_there
 from kafkaspec.values.definition import Definition, SchemaError, SchemaType
 from kafkaspec.values.options import Bounds
@@ -348,3 +350,21 @@ class Resolver:
         definition = Definition(SchemaType(schema.type), schema.text, tuple(imports))
         self._made[schema] = _Made(definition, sizes, ways)
         return self._made[schema]
+
+
+Schemas = SchemaLog | str | PathLike[str] | None
+"""Schemas of a registry: opened, or a path that ``SchemaLog.open`` takes."""
+
+
+def registry_of(log: AnyLog, schemas: Schemas) -> SchemaLog | None:
+    """Return the schemas that were given, or those beside a log, if there are any."""
+    if isinstance(schemas, SchemaLog):
+        return schemas
+    if schemas is not None:
+        return SchemaLog.open(schemas)
+    if log.path is None:
+        return None
+    try:
+        return SchemaLog.open(log.path)
+    except KafkaSpecError:
+        return None
