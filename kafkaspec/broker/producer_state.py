@@ -291,7 +291,7 @@ def _read_alone(headers: HeaderTable, number: int) -> EndMarker | None:
 def _alike_markers(headers: HeaderTable) -> dict[int, EndMarker]:
     """Return the markers of a table, of which those with the same bytes are read once.
 
-    Their bytes say how far the timestamp is from that of the batch.
+    Their bytes hold the difference of the timestamp from that of the batch.
     """
     pairs = enumerate(zip(headers.control, headers.producer_id, strict=True))
     rows = [number for number, (control, producer) in pairs if control and producer > NONE]
