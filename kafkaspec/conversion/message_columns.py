@@ -189,7 +189,7 @@ def read_wrapped(
     """
     table = scan(core, payload, capacity=shift.count)
     rows = table.count
-    if set(table.column(MAGIC)) != {batch.magic} or _plain(table, batch.kind) < rows:
+    if not _are_plain(core, table, batch.kind):
         return None
     columns = ColumnSet(core, Record._fields[:4], rows, Layout.BINARY, len(payload))
     if columns.decode((payload,), described(core, table, rows)) < rows:
@@ -204,26 +204,31 @@ def read_wrapped(
 
 def are_plain(core: Core, messages: Iterable[Buffer], kind: EntryKind) -> bool:
     """Return whether no message in a regular wrapper of a kind has its own fields."""
-    for data in messages:
-        position = 0
-        while position < len(data):
-            table = scan(core, data, position, capacity=1 << 14)
-            position = table.position
-            if set(table.column(MAGIC)) != {kind.magic} or _plain(table, kind) < table.count:
-                return False
-    return True
+    return all(count_plain(core, data, kind) is not None for data in messages)
 
 
-def _plain(table: EntryTable, kind: EntryKind) -> int:
-    """Return the number of leading entries without own fields: all have their default."""
+def count_plain(core: Core, data: Buffer, kind: EntryKind) -> int | None:
+    """Return the number of messages in payloads; None if one is unreadable, or has own fields."""
+    position = count = 0
+    while position < len(data):
+        table = scan(core, data, position, capacity=1 << 14)
+        position = table.position
+        if not (table.count and _are_plain(core, table, kind)):
+            return None
+        count += table.count
+    return count
+
+
+def _are_plain(core: Core, table: EntryTable, kind: EntryKind) -> bool:
+    """Return whether all entries are of a kind, and have the default in each field of their own."""
+    wanted = {MAGIC: kind.magic}
+    wanted |= {field.name: field.default for field in (*own_fields(kind).header, *fields_outside())}
+    try:
+        columns = [(table.column(name), value) for name, value in wanted.items()]
+    except (KeyError, ValueError):  # the field is not a number
+        return False
     rows = table.count
-    for field in (*own_fields(kind).header, *fields_outside()):
-        try:
-            column = table.column(field.name)[:rows]
-        except (KeyError, ValueError):  # the field is not a number
-            return 0
-        rows = next((row for row, value in enumerate(column) if value != field.default), rows)
-    return rows
+    return all(core.module.count(column, rows, value) == rows for column, value in columns)
 
 
 def _integers(column: object) -> memoryview:

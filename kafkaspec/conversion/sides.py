@@ -29,7 +29,7 @@ from kafkaspec.conversion.fields import (
     values_of_messages,
 )
 from kafkaspec.conversion.losses import Loss
-from kafkaspec.conversion.message_columns import are_plain
+from kafkaspec.conversion.message_columns import are_plain, count_plain
 from kafkaspec.conversion.partition import FileProgress, PartitionConversion
 from kafkaspec.layout import EntryKind, names
 from kafkaspec.layout.kinds import KINDS
@@ -281,15 +281,21 @@ def _is_plain(core: Core, found: Columns) -> bool:
     """Return whether no record of a chunk has anything that its columns do not show.
 
     All are of one kind, with the default in each field that no conversion knows; none is in a
-    wrapper, or in a batch with an append time or a delete horizon.
+    batch with an append time or a delete horizon. Messages are all in wrappers, or none is.
     """
     kind = KINDS[found.integer_column(BATCH_MAGIC).integers[0]]
     expected = default_columns(core, kind)
     if expected is None:
         return False
     flags = _FLAGS if kind.has_record_sets else (_COMPRESSION,)
-    wanted = {BATCH_MAGIC: kind.magic, **dict.fromkeys(flags, 0), **expected}
-    return holds_only(core, found.columns, found.rows, wanted)
+    in_wrappers = not kind.has_record_sets and all(
+        found.integer_column(_COMPRESSION).integers[: found.rows]
+    )
+    wanted = {BATCH_MAGIC: kind.magic, **dict.fromkeys(() if in_wrappers else flags, 0), **expected}
+    if not holds_only(core, found.columns, found.rows, wanted):
+        return False
+    # The messages of these wrappers, and no others, are in what was decompressed.
+    return not in_wrappers or found.rows == count_plain(core, memoryview(found.sources[-1]), kind)
 
 
 def _own_values(batch: Batch, target: EntryKind, codec: Codec) -> Iterator[OwnValues]:

@@ -20,6 +20,7 @@ from tests.conversion.test_regrouped import regular
 from tests.conversion.ways import log
 from tests.extent import some
 from tests.goldens import distinct
+from tests.log import forge
 
 pytestmark = pytest.mark.skipif("native" not in codec_names(), reason="there are no columns")
 
@@ -134,6 +135,34 @@ def test_every_change_is_found_and_reported_as_ever(compression: str, tmp_path: 
             assert found.differences, name
             words = (NAMED.get(name, name), *header)
             assert not header or any(word in found.examples[0] for word in words), name
+
+
+def _wrappers(reserved: int | None, *, before: bytes = b"") -> bytes:
+    """Messages of which one has a reserved bit, in wrappers of 30 each."""
+    inner = [
+        forge.legacy(row % 30, b"value", attributes=0x10 if row == reserved else 0)
+        for row in range(ROWS)
+    ]
+    return before + b"".join(
+        forge.wrapper(row + 29, inner[row : row + 30], timestamp=1000) for row in range(0, ROWS, 30)
+    )
+
+
+@pytest.mark.parametrize("place", [0, 40, ROWS - 1])
+@pytest.mark.parametrize("before", [b"", forge.legacy(0, b"alone")], ids=["", "mixed"])
+def test_fields_of_messages_in_wrappers_are_compared(
+    place: int, before: bytes, tmp_path: Path
+) -> None:
+    """They are in no column: of a wrapper, columns repeat the wrapper's own."""
+    conversion, plan = _converted(_wrappers(place, before=before), tmp_path, batch_bytes=1 << 20)
+    (path,) = (tmp_path / "out").glob("*.log")
+    assert not _both(conversion, plan).differences
+    for reserved in (None, (place + 1) % ROWS):
+        path.write_bytes(_wrappers(reserved, before=before))
+        found = _both(conversion, plan)
+        assert found.differences == (1 if reserved is None else 2)
+        assert all("attributes.reserved of the record" in text for text in found.examples)
+        assert any(f"offset {place} " in f"{text} ".replace(":", " ") for text in found.examples)
 
 
 PLANS: list[dict[str, Any]] = [
