@@ -183,7 +183,7 @@ def missing(
         if problem is not None:
             yield problem
     wanted = low if start is None else max(low, start)
-    account = Account(log, wanted, high, start, ends_only=ends_only, judge=judge)
+    account = Account(log, wanted, high, start, ends_only=ends_only or None, judge=judge)
     yield from account.beside()
     below = end = 0
     whole = True
@@ -211,7 +211,7 @@ class Account:
     """The records that a log does not deliver between two offsets, segment by segment.
 
     Attributes:
-        ends_only: whether only the ends of segments are read.
+        ends_only: whether only the ends of segments are read; by default of those with a URL.
         inside: the gaps that are not loss.
         around: the files around a segment.
         below: number of batches below the log start offset in the last segment.
@@ -226,11 +226,12 @@ class Account:
         high: int = LARGEST_OFFSET,
         log_start: int | None = None,
         *,
-        ends_only: bool = False,
+        ends_only: bool | None = None,
         judge: Judge | None = None,
     ) -> None:
         self._log, self._low, self._high, self._start = log, low, high, log_start
-        self.ends_only = ends_only or not isinstance(log.path, Path | None)
+        by_url = not isinstance(log.path, Path | None)
+        self.ends_only = by_url if ends_only is None else ends_only
         self._judge = judge
         self.around = evidence.files_around(log, judge)
         self.inside = NormalGaps(low, high)

@@ -82,7 +82,7 @@ def unfilled(hole: OffsetRange, filled: Sequence[FilledBatch]) -> Iterator[Offse
 
 def _intact(log: Partition, holes: Sequence[OffsetRange]) -> Iterator[tuple[FilledBatch, int]]:
     """Yield the intact batches of a copy that lie in a hole, with their epochs."""
-    account = Account(log, judge=judge)
+    account = Account(log, ends_only=False, judge=judge)
 
     def kept(segment: Segment) -> Kept | None:
         account.of(segment, check=True)

@@ -29,7 +29,7 @@ from kafkaspec.restore.kept_brokers import refusals
 from kafkaspec.restore.loadable import unloadable
 from kafkaspec.restore.remote_metadata import encoded, metadata_partition, remote_records
 from kafkaspec.restore.replica_choice import Choice, choose
-from kafkaspec.restore.replica_inventory import Inventory, PartitionCopy
+from kafkaspec.restore.replica_inventory import Inventory, PartitionCopy, resolved
 from kafkaspec.restore.restore_options import (
     OpenTransactions,
     RestoreRetention,
@@ -163,7 +163,7 @@ class RestorePlanner:
         for option in ("include", "exclude", "partitions"):
             if unknown := sorted(set(getattr(self.settings, option)) - topics):
                 raise ValueError(f"{option}: {not_there('topic', unknown[0], topics)}")
-        places = {path.resolve() for path in self.found.directories}
+        places = {resolved(path) for path in self.found.directories}
         if strange := sorted(self.settings.prefer - places):
             found = not_there("source", str(strange[0]), map(str, places))
             raise ValueError(f"prefer: {found}")

@@ -16,6 +16,7 @@ from kafkaspec.files.checkpoints import kafka_uuid
 from kafkaspec.files.checkpoints.log_directory import Checkpoints
 from kafkaspec.files.checkpoints.meta_properties import MetaProperties
 from kafkaspec.forensics.headers import Unread, tables
+from kafkaspec.io.remote import as_path
 from kafkaspec.layout import names
 from kafkaspec.log.batch import NONE
 from kafkaspec.log.damage import Kept, judge
@@ -25,6 +26,7 @@ from kafkaspec.log.opening import open_log
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
 from kafkaspec.restore.restore_plan import RestoreFinding, RestoreReason
+from kafkaspec.tiered.mount import is_mounted
 
 _DAMAGE = frozenset(
     {MissingWhy.BROKEN, MissingWhy.CUT, MissingWhy.BEHIND, MissingWhy.END, MissingWhy.NAME}
@@ -77,7 +79,7 @@ class PartitionCopy:
     @property
     def place(self) -> Path:
         """The resolved path of its log directory."""
-        return self.directory.resolve()
+        return resolved(self.directory)
 
     @property
     def topic(self) -> str:
@@ -94,7 +96,7 @@ class PartitionCopy:
     @property
     def is_remote(self) -> bool:
         """Whether it is in remote storage: the segments that its broker has deleted, and others."""
-        return not isinstance(self.log.path, Path)
+        return is_mounted(self.log.path)
 
     @property
     def is_damaged(self) -> bool:
@@ -136,20 +138,21 @@ def take_inventory(sources: Sequence[Path], stack: ExitStack, at: int | None) ->
         KafkaSpecError: ``unreadable``: a source is none of that.
     """
     found = Inventory()
-    for source in sorted({path.resolve(): path for path in sources}.values()):
+    places = {str(resolved(path)): path for path in sources}
+    for source in (places[text] for text in sorted(places)):
         name = files.parse_partition(source.absolute().name)
         if name is not None and name.topic == Topic.CLUSTER_METADATA:
             found.metadata.append(source)
             continue
         opened = stack.enter_context(open_log(source))
         if not isinstance(opened, LogDirectory):
-            raise unreadable(str(source), "a source is a log directory, or __cluster_metadata-0")
+            raise unreadable(source, "a source is a log directory, or __cluster_metadata-0")
         _take(found, opened, at)
     return found
 
 
 def _take(found: Inventory, directory: LogDirectory, at: int | None) -> None:
-    path = Path(directory.path)
+    path = as_path(directory.path)
     try:
         owner = Checkpoints(path).meta_properties
     except KafkaSpecError as error:
@@ -165,7 +168,7 @@ def _take(found: Inventory, directory: LogDirectory, at: int | None) -> None:
         if log.topic is None or log.partition is None:
             continue
         if log.topic == Topic.CLUSTER_METADATA:
-            found.metadata.append(Path(log.path))
+            found.metadata.append(as_path(log.path))
             continue
         try:
             replica = _replica(found, log, path, owner, at)
@@ -173,6 +176,11 @@ def _take(found: Inventory, directory: LogDirectory, at: int | None) -> None:
             found.findings.append(_unreadable(error, log.topic, log.partition))
             continue
         found.replicas.setdefault((log.topic, log.partition), []).append(replica)
+
+
+def resolved(path: Path) -> Path:
+    """Return a path without links and relative parts; a URL is one already."""
+    return path.resolve() if isinstance(path, Path) else path
 
 
 def _replica(
@@ -201,7 +209,7 @@ def content_of(log: Partition, at: int | None = None) -> LogContent:
         KafkaSpecError: a segment cannot be read.
     """
     found = LogContent(log.last_base_offset or 0)
-    account = Account(log, judge=judge)
+    account = Account(log, ends_only=False, judge=judge)
     found.lost += account.beside()
 
     def kept(segment: Segment) -> Kept | None:

@@ -18,6 +18,7 @@ from kafkaspec._generated.layout.topics import Topic
 from kafkaspec.files import names as files
 from kafkaspec.files.checkpoints import kafka_uuid, meta_properties, partition_metadata
 from kafkaspec.files.checkpoints.meta_properties import MetaProperties
+from kafkaspec.io.remote import as_path
 from kafkaspec.options import checked, explained, one_of
 from kafkaspec.output.atomic import DirectoryAside, force_directory, require_new
 from kafkaspec.output.places import check_output
@@ -25,7 +26,7 @@ from kafkaspec.restore.feature_levels import DEFAULT_RELEASE, FEATURE_LEVELS
 from kafkaspec.restore.instructions import instructions, server_properties
 from kafkaspec.restore.kept_brokers import placement
 from kafkaspec.restore.planning import RestorePlanner, RestoreSettings
-from kafkaspec.restore.replica_inventory import take_inventory
+from kafkaspec.restore.replica_inventory import resolved, take_inventory
 from kafkaspec.restore.restore_options import (
     CONTROLLER,
     OpenTransactions,
@@ -89,7 +90,8 @@ def restore(
     KIP-858; KIP-101 for the order of copies.
 
     Args:
-        sources: log directories, of one or several brokers, or ``__cluster_metadata-0`` alone.
+        sources: log directories, of one or several brokers, or ``__cluster_metadata-0`` alone; or
+            their URLs.
         to: a new or empty directory for the output.
         ...
 
@@ -113,7 +115,7 @@ def restore(
     settings = RestoreSettings(
         target_release, _controllers(node_id, controller, voters), cluster_id, metadata,
         frozenset(include), frozenset(exclude), configs or {}, retention, partitions or {},
-        frozenset(Path(each).resolve() for each in prefer),
+        frozenset(resolved(as_path(each)) for each in prefer),
         None if at is None else milliseconds(at, "at"), open_transactions, fill_from_copies,
         remote == "keep", keep_brokers, link,
         random.Random(id_seed) if id_seed is not None else random.SystemRandom(),
@@ -122,7 +124,7 @@ def restore(
         check_output(to, *given)
         require_new(Path(to))
     with ExitStack() as stack:
-        found = take_inventory([Path(each) for each in given], stack, settings.at)
+        found = take_inventory([as_path(each) for each in given], stack, settings.at)
         if not write or to is None:
             scratch = Path(stack.enter_context(tempfile.TemporaryDirectory()))
             return RestorePlanner(settings, found, RestoredLogs(scratch)).plan()

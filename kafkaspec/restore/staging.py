@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import os
 import shutil
+import tempfile
 from bisect import bisect_left
-from collections.abc import Collection, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from kafkaspec.files import names as files
 from kafkaspec.files.checkpoints import leader_epoch_checkpoint, offset_checkpoint
@@ -27,6 +28,11 @@ from kafkaspec.log.headers import read_headers, sound_headers
 from kafkaspec.log.partition import Partition
 from kafkaspec.restore.filling import FilledBatch, fill_holes
 from kafkaspec.restore.replica_choice import Choice
+from kafkaspec.tiered.mount import is_mounted
+from kafkaspec.tiered.objects import reading_of
+
+_PART: Final = 8 << 20
+"""Bytes of a file that are fetched at once."""
 
 
 class RestoredLogs:
@@ -64,9 +70,10 @@ class RestoredLogs:
             self.make(taken.topic, taken.partition, taken.content.end_offset)
             self._put_epochs(target, taken.log.leader_epochs)
         elif taken.is_damaged:
-            (report,) = salvage(
-                taken.log.path, target, fill="none" if fill else "tail", sync=False
-            ).partitions
+            with _local(taken.log) as source:
+                (report,) = salvage(
+                    source, target, fill="none" if fill else "tail", sync=False
+                ).partitions
             if fill:
                 holes = [each.offsets for each in report.lost]
                 filled = fill_holes(target, holes, [each.log for each in choice.others])
@@ -79,8 +86,10 @@ class RestoredLogs:
             for path in taken.log.segment_paths:
                 if isinstance(path, Path):
                     (target / path.name).symlink_to(path.resolve())
-                else:
+                elif taken.is_remote:
                     _fetch(taken.log, path, target, None)
+                else:
+                    _download(path, target)
             self._put_epochs(target, taken.log.leader_epochs)
         if fetch:
             self._fetch_before(target, choice)
@@ -207,6 +216,29 @@ class RestoredLogs:
                         os.link(source, path)
                     else:
                         _replace(path, None)
+
+
+@contextmanager
+def _local(log: Partition) -> Iterator[Path]:
+    """Yield the directory of a log; of one by URL, a temporary copy, with checkpoints above it."""
+    if isinstance(log.path, Path) or is_mounted(log.path):
+        yield log.path
+        return
+    with tempfile.TemporaryDirectory() as scratch:
+        target = Path(scratch) / f"{log.topic}-{log.partition}"
+        target.mkdir()
+        for source, copy in ((log.path, target), (log.path.parent, target.parent)):
+            for path in source.iterdir():
+                if not path.is_dir():
+                    _download(path, copy)
+        yield target
+
+
+def _download(path: Path, target: Path) -> None:
+    """Write a file that has a URL into a directory, as it is."""
+    with closing(reading_of(path)) as reading, open(target / path.name, "xb") as file:
+        for start in range(0, reading.size, _PART):
+            file.write(reading.read(start, min(_PART, reading.size - start)))
 
 
 def _without(batch: Batch, gone: Collection[int]) -> bytes:

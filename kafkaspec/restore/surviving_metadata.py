@@ -10,6 +10,7 @@ from os import PathLike
 from pathlib import Path
 
 from kafkaspec.errors import KafkaSpecError, unreadable
+from kafkaspec.io.remote import as_path
 from kafkaspec.log.partition import Partition
 from kafkaspec.restore.replica_inventory import content_of
 from kafkaspec.restore.restore_options import NO_METADATA
@@ -48,7 +49,7 @@ def surviving_metadata(
     """
     found = SurvivingMetadata()
     if wanted is not None:
-        places = [] if os.fspath(wanted) == NO_METADATA else [Path(wanted)]
+        places = [] if os.fspath(wanted) == NO_METADATA else [as_path(wanted)]
     best: tuple[int, int, str] | None = None
     for place in places:
         try:

@@ -36,6 +36,7 @@ from kafkaspec.state.groups import read_groups
 from kafkaspec.state.image import ClusterKind
 from kafkaspec.state.remote import read_remote_segments
 from tests.goldens import GOLDEN, VERSIONS
+from tests.serving import object_store
 
 pytest.importorskip("pyarrow")
 
@@ -411,6 +412,50 @@ def test_a_hole_between_remote_and_local_segments_is_said(remote: Any, tmp_path:
     plan = restore([tiered / "logs", store], remote=remote)
     (lost,) = (each for each in plan.findings if each.reason is RestoreReason.LOST_OFFSETS)
     assert (lost.topic, lost.offsets) == ("tiered", OffsetRange(12, 24))
+
+
+@pytest.mark.slow
+def test_log_directories_in_an_object_store_are_sources(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Copies of disks by URL come back as the disks do: damaged, with metadata, and tiered."""
+    pytest.importorskip("moto")
+    s3fs = pytest.importorskip("s3fs")
+    (tmp_path / "made").mkdir()
+    scenario("damage", tmp_path / "made", seed=1)
+    tiered = GOLDEN / "4.3.1" / "tiered"
+    cases = {
+        "plain": [GOLDEN / "4.3.1" / "unclean" / "logs"], "damage": [tmp_path / "made" / "logs"],
+        "tiers": [tiered / "logs", tiered / "remote"],
+    }  # fmt: skip
+    with object_store() as environment:
+        for name, value in environment.items():
+            monkeypatch.setenv(name, value)
+        s3fs.S3FileSystem.clear_instance_cache()
+        store = s3fs.S3FileSystem()
+        for name, disks in cases.items():
+            store.mkdir(f"restore-{name}")
+            urls = []
+            for number, disk in enumerate(disks):
+                store.put(str(disk), f"restore-{name}/{number}", recursive=True)
+                urls.append(f"s3://restore-{name}/{number}")
+            here = restore(disks, tmp_path / f"disks-{name}", write=True, id_seed=2)
+            there = restore(urls, tmp_path / f"urls-{name}", write=True, id_seed=2)
+            assert there.verdict is here.verdict
+            assert _reasons_of(there) == _reasons_of(here)
+            ours, theirs = (
+                {path.relative_to(place): digest for path, digest in _digests(place).items()
+                 if path.suffix != names.CHECKPOINT}
+                for place in (tmp_path / f"{kind}-{name}/logs" for kind in ("disks", "urls"))
+            )  # fmt: skip
+            assert ours == theirs
+
+
+def _reasons_of(plan: RestorePlan) -> list[tuple[Any, ...]]:
+    return sorted(
+        (each.reason, each.topic or "", each.partition or 0, str(each.offsets))
+        for each in plan.findings
+    )
 
 
 # -- what is appended, counted and left out -----------------------------------------------------

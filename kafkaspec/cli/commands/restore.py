@@ -11,7 +11,7 @@ from kafkaspec.cli.command import command, defined
 from kafkaspec.cli.console import TableColumn, count_text
 from kafkaspec.cli.exits import CLEAN, FINDINGS, REFUSED
 from kafkaspec.cli.internal import At
-from kafkaspec.cli.options import Words, wrong_usage
+from kafkaspec.cli.options import LogPath, Words, wrong_usage
 from kafkaspec.cli.report import Output, Reporter, Tally, line
 from kafkaspec.provider import require_pyarrow
 from kafkaspec.restore.feature_levels import DEFAULT_RELEASE, FEATURE_LEVELS
@@ -68,7 +68,7 @@ why, what is lost or guessed. The second one writes OUT, whole or not at all:
   RESTORE.md         how to start, check, and undo the protections
   voter-ID/          for each --voter: logs and settings of one more controller
 
-A SOURCE is a log directory, or a __cluster_metadata-0 alone. Every node of KRaft has
+A SOURCE is a log directory or its URL, or a __cluster_metadata-0 alone. Every node of KRaft has
 one, brokers too: give all that you have, and the newest is taken.
 
 Exit codes: 0 everything is restored and nothing is guessed, 1 something is lost or
@@ -127,7 +127,7 @@ def restore_command(
             metavar="SOURCE...",
             nargs=-1,
             required=True,
-            type=click.Path(exists=True, file_okay=False, path_type=Path),
+            type=LogPath(urls=True),
         ),
     ],
     output: Annotated[
@@ -150,9 +150,7 @@ def restore_command(
         of=RestoreOptions, type=str, multiple=True, metavar="ID@HOST:PORT"
     ),
     cluster_id: str | None = defined(of=RestoreOptions, type=str, metavar="ID"),
-    metadata: Path | None = defined(
-        of=RestoreOptions, type=click.Path(path_type=Path), metavar="PATH"
-    ),
+    metadata: Path | None = defined(of=RestoreOptions, type=LogPath(urls=True), metavar="PATH"),
     include: tuple[str, ...] = defined(of=RestoreOptions, type=str, multiple=True, metavar="TOPIC"),
     exclude: tuple[str, ...] = defined(of=RestoreOptions, type=str, multiple=True, metavar="TOPIC"),
     configs: tuple[tuple[str, str, str], ...] = defined(
@@ -163,7 +161,7 @@ def restore_command(
         of=RestoreOptions, type=_Count(), multiple=True
     ),
     prefer: tuple[Path, ...] = defined(
-        of=RestoreOptions, type=click.Path(path_type=Path), multiple=True, metavar="DIR"
+        of=RestoreOptions, type=LogPath(urls=True), multiple=True, metavar="DIR"
     ),
     at: At,
     open_transactions: OpenTransactions = defined(of=RestoreOptions, default="abort"),
