@@ -16,7 +16,7 @@ from kafkaspec.files.checkpoints import kafka_uuid
 from kafkaspec.files.checkpoints.log_directory import Checkpoints
 from kafkaspec.files.checkpoints.meta_properties import MetaProperties
 from kafkaspec.forensics.headers import Unread, tables
-from kafkaspec.io.remote import as_path
+from kafkaspec.io.remote import as_path, is_mounted
 from kafkaspec.layout import names
 from kafkaspec.log.batch import NONE
 from kafkaspec.log.damage import Kept, judge
@@ -26,7 +26,6 @@ from kafkaspec.log.opening import open_log
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
 from kafkaspec.restore.restore_plan import RestoreFinding, RestoreReason
-from kafkaspec.tiered.mount import is_mounted
 
 _DAMAGE = frozenset(
     {MissingWhy.BROKEN, MissingWhy.CUT, MissingWhy.BEHIND, MissingWhy.END, MissingWhy.NAME}

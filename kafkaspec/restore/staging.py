@@ -21,6 +21,7 @@ from kafkaspec.files.checkpoints.offset_checkpoint import PartitionOffset
 from kafkaspec.forensics.cleaner.writing import rewritten, shell
 from kafkaspec.forensics.salvage import SalvagedPartition, salvage
 from kafkaspec.io.local import FileReading, copied
+from kafkaspec.io.remote import is_mounted
 from kafkaspec.layout.kinds import CURRENT
 from kafkaspec.log.batch import NO_TIMESTAMP, Batch
 from kafkaspec.log.encoding import encode
@@ -28,7 +29,6 @@ from kafkaspec.log.headers import read_headers, sound_headers
 from kafkaspec.log.partition import Partition
 from kafkaspec.restore.filling import FilledBatch, fill_holes
 from kafkaspec.restore.replica_choice import Choice
-from kafkaspec.tiered.mount import is_mounted
 from kafkaspec.tiered.objects import reading_of
 
 _PART: Final = 8 << 20
