@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from enum import StrEnum
+from os import PathLike
 from pathlib import Path
 from typing import NamedTuple
 
@@ -42,10 +44,10 @@ class FileStamp(NamedTuple):
     inode: int
 
 
-def stamp_of(path: Path) -> FileStamp | None:
+def stamp_of(path: str | PathLike[str]) -> FileStamp | None:
     """Return the stamp of a file; None if there is none, or it cannot be accessed."""
     try:
-        found = path.stat()
+        found = os.stat(path)
     except OSError:
         return None
     return FileStamp(found.st_size, found.st_mtime_ns, found.st_ino)

@@ -33,6 +33,7 @@ from kafkaspec.analysis.state_file import (
     ProducersMemory,
     SegmentMemory,
     StateStore,
+    StoredLog,
     read_state,
     state_lines,
 )
@@ -87,16 +88,18 @@ class Memory:
         store: where it is saved, None if it is not.
         saved: when, by the clock of ``time.monotonic``.
         is_saved: whether the store has all of it.
+        current: the partition that is read now.
     """
 
     options: dict[str, str] = field(default_factory=dict)
-    logs: dict[str, LogMemory] = field(default_factory=dict)
+    logs: dict[str, StoredLog] = field(default_factory=dict)
     changes: Counter[SegmentChange] = field(default_factory=Counter)
     bytes_read: int = 0
     reread: dict[str, set[str]] = field(default_factory=dict)
     store: StateStore | None = None
     saved: float = field(default_factory=time.monotonic)
     is_saved: bool = False
+    current: Recall | None = None
 
     @classmethod
     def of_store(
@@ -131,15 +134,17 @@ class Memory:
                 )
         memory.logs = {log.path: log for log in logs}
         memory.is_saved = True
-        memory._choose(reread)
+        if reread:
+            memory._choose(reread)
         return memory
 
     def _choose(self, share: float) -> None:
         """Choose what is read again."""
         known = [
-            (segment.read, log.path, segment.name, segment.files[segment.name].size)
+            (read, log.path, name, size)
             for log in self.logs.values()
-            for segment in log.segments
+            for rows in (log.read().segments,)
+            for read, name, size in zip(rows.read, rows.names, rows.sizes, strict=True)
         ]
         left = share * sum(size for *_, size in known)
         for _, path, name, size in sorted(known):
@@ -151,8 +156,8 @@ class Memory:
     @property
     def all_read_since(self) -> float | None:
         """When the segment was read that was not read for longest, in s; None without any."""
-        times = (segment.read for log in self.logs.values() for segment in log.segments)
-        found = min(times, default=None)
+        known = (log.oldest() for log in self.logs.values())
+        found = min((time for time in known if time is not None), default=None)
         return None if found is None else found / 1000
 
     def as_dict(self) -> dict[str, Any]:
@@ -206,10 +211,10 @@ class Memory:
         ]  # fmt: skip
         self.is_saved &= not gone
         for log in gone:
-            del self.logs[log.path]
-            self.changes[SegmentChange.DELETED] += len(log.segments)
+            count = len(self.logs.pop(log.path).read().segments)
+            self.changes[SegmentChange.DELETED] += count
             shown = os.path.join(path, os.path.basename(log.path))
-            text = f"since the last run: deleted: the partition with {len(log.segments)} segments"
+            text = f"since the last run: deleted: the partition with {count} segments"
             yield Place(shown, Area.FILES).info(R.CHANGED_SINCE, text)
 
     def save(self) -> None:
@@ -218,6 +223,8 @@ class Memory:
         Raises:
             KafkaSpecError: ``unreadable``: the state cannot be written.
         """
+        if self.current is not None:
+            self.current.put()
         if self.store is not None and not self.is_saved:
             self.store.write(state_lines(self.options, self.logs.values()))
             self.saved, self.is_saved = time.monotonic(), True
@@ -233,7 +240,7 @@ class Recall:
 
     Attributes:
         findings: what happened to them since the last run.
-        to_reread: segments to read again to see whether they are still what was read.
+        to_reread: numbers of segments to read again to see whether they are still what was read.
         is_same: whether none has to be read.
     """
 
@@ -241,7 +248,7 @@ class Recall:
         self._memory = memory
         self._path = directory.path
         key = os.path.abspath(directory.path)
-        self._old = memory.logs.get(key) or LogMemory(key)
+        self._old = memory.logs[key].read() if key in memory.logs else LogMemory(key)
         self._new = LogMemory(key)
         self._is_other = bool(memory.reread)
         self._stamps = {path.name: _stamps(path) for path in directory.of(FileKind.SEGMENT)}
@@ -251,7 +258,7 @@ class Recall:
             if (stamp := stamp_of(path)) is not None
         }
         self._changes: dict[str, SegmentChange] = {}
-        self._kept: dict[str, SegmentMemory] = {}
+        self._kept: dict[str, int] = {}
         self._on: SegmentMemory | None = None
         self._state = self._old.after
         self._came_to: OrderState | None = None
@@ -260,7 +267,7 @@ class Recall:
         self.missing: tuple[int | None, list[Finding]] = (None, [])
         again = memory.reread.get(key, ())
         self._plan(again)
-        self.to_reread = [segment for segment in self._kept.values() if segment.name in again]
+        self.to_reread = [number for name, number in self._kept.items() if name in again]
         self.is_same = len(self._kept) == len(self._stamps) and not self.to_reread
 
     # -- the plan ------------------------------------------------------------------------------
@@ -271,17 +278,17 @@ class Recall:
         Args:
             again: segments that are not read on.
         """
-        old = {segment.name: segment for segment in self._old.segments}
+        rows = self._old.segments
+        old = {name: number for number, name in enumerate(rows.names)}
         self._changes = {
-            name: _change(self._path, old.get(name), stamps)
-            for name, stamps in self._stamps.items()
+            name: self._change(old.get(name), stamps) for name, stamps in self._stamps.items()
         }
         gone = [name for name in old if name not in self._stamps]
         self._changes |= dict.fromkeys(gone, SegmentChange.DELETED)
         self.at_rest = {
-            name: [item for item in old[name].done.findings if item.reason is R.DAMAGE_AT_REST]
+            name: [item for item in rows.findings(old[name]) if item.reason is R.DAMAGE_AT_REST]
             for name, change in self._changes.items()
-            if change in _SAME_FILE
+            if change in _SAME_FILE and rows.has_findings(old[name])
         }
         for name, change in self._changes.items():
             if change in _TOLD:
@@ -292,46 +299,61 @@ class Recall:
             text = f"since the last run: deleted: {some_of(gone)}"
             place = Place(os.fspath(self._path), Area.FILES)
             self.findings.append(place.info(R.CHANGED_SINCE, text))
-        left = [segment for segment in self._old.segments if segment.name not in gone]
-        if not left or not self._follows(gone, left):
+        if len(gone) == len(rows) or not self._follows(gone):
             return
-        *before, last = left
-        if last is not self._old.segments[-1] or any(
-            self._changes[each.name] is not SegmentChange.UNCHANGED for each in before
-        ):
+        rows = self._old.segments
+        *before, last = rows.names
+        if any(self._changes[name] is not SegmentChange.UNCHANGED for name in before):
             return
-        self._kept = {segment.name: segment for segment in before}
-        change = self._changes[last.name]
-        is_last = last.name == next(reversed(self._stamps))
-        reads_on = all(item.reason in _AT_THE_END for item in last.done.findings)
-        if change is SegmentChange.UNCHANGED and (is_last or not last.done.findings):
-            self._kept[last.name] = last
-        elif (
-            reads_on
+        self._kept = {name: number for number, name in enumerate(before)}
+        change, number = self._changes[last], len(before)
+        is_last = last == next(reversed(self._stamps))
+        if change is SegmentChange.UNCHANGED and (is_last or not rows.has_findings(number)):
+            self._kept[last] = number
+            return
+        segment = rows[number]
+        if (
+            all(item.reason in _AT_THE_END for item in segment.done.findings)
             and change in _SAME_FILE
-            and last.name not in again
-            and _same_bytes(self._path, last)
+            and last not in again
+            and _same_bytes(self._path, segment)
         ):
-            self._on, self._state = last, self._old.before
+            self._on, self._state = segment, self._old.before
         else:
             self._again, self._state = True, self._old.before
 
-    def _follows(self, gone: list[str], left: list[SegmentMemory]) -> bool:
-        """Return whether what is left is what a log has that began later."""
+    def _change(self, number: int | None, stamps: dict[str, FileStamp]) -> SegmentChange:
+        """Return what happened to a segment with its indexes."""
+        if number is None:
+            return SegmentChange.NEW
+        rows = self._old.segments
+        files = rows.stamps(number)
+        if files == stamps:
+            return SegmentChange.UNCHANGED
+        name = rows.names[number]
+        change = change_of(files[name], stamps.get(name))
+        if change is SegmentChange.GROWN and not _holds(self._path, rows[number], name):
+            return SegmentChange.REWRITTEN
+        return SegmentChange.INDEX if change is SegmentChange.UNCHANGED else change
+
+    def _follows(self, gone: list[str]) -> bool:
+        """Return whether what is left is what a log has that began later, and keep that alone."""
         if not gone:
             return True
-        first = names.parse_segment(left[0].name)
-        head = [segment.name for segment in self._old.segments[: len(gone)]]
-        if first is None or gone != head:
+        rows = self._old.segments.part(len(gone), len(self._old.segments))
+        first = names.parse_segment(rows.names[0])
+        if first is None or gone != self._old.segments.names[: len(gone)]:
             return False
-        if any(item.reason in _BY_ORDER for segment in left for item in segment.done.findings):
+        found = chain.from_iterable(map(rows.findings, range(len(rows))))
+        if any(item.reason in _BY_ORDER for item in found):
             return False
         states = [each.without_before(first.base_offset)
                   for each in (self._old.before, self._old.after)]  # fmt: skip
         before, after = states
         if before is None or after is None:
             return False
-        self._old = replace(self._old, before=before, after=after)
+        self._old = replace(self._old, segments=rows, before=before, after=after)
+        self._is_other = True
         self._state = after
         return True
 
@@ -342,11 +364,16 @@ class Recall:
 
     # -- damage at rest ----------------------------------------------------------------------
 
-    def reread(self, segment: SegmentMemory, watch: SegmentWatch) -> None:
+    def path(self, number: int) -> Path:
+        """Return the path of a segment that is remembered."""
+        return self._path / self._old.segments.names[number]
+
+    def reread(self, number: int, watch: SegmentWatch) -> None:
         """Compare a segment that was read again with what is remembered of it.
 
         If they differ, all of the partition is read.
         """
+        segment = self._old.segments[number]
         when = _day(segment.read)
         self.count(segment.files[segment.name].size)
         found = [
@@ -360,14 +387,16 @@ class Recall:
             self.at_rest.setdefault(segment.name, []).extend(found)
             self._kept, self._on, self._again = {}, None, False
             self._state = OrderState()
-        segment.read = int(time.time() * 1000)
+        self._old.segments.read[number] = int(time.time() * 1000)
 
     # -- segments --------------------------------------------------------------------------------
 
     def begin(self, order: LogOrder) -> Iterator[Finding]:
         """Yield what happened to the segments, and count it."""
+        self._memory.current = self
         self._memory.changes.update(self._changes.values())
-        self._new.segments = list(self._kept.values())
+        self._new.segments = self._old.segments.part(0, len(self._kept))
+        self._is_other |= len(self._kept) != len(self._old.segments)
         self._new.before, self._new.after = self._old.before, self._state
         if not self._kept:
             self._restore(order)
@@ -380,12 +409,12 @@ class Recall:
 
     def kept(self, path: Path, order: LogOrder) -> Settled | None:
         """Return what is remembered of a segment that is not read; None for any other."""
-        segment = self._kept.get(path.name)
-        if segment is None:
+        number = self._kept.get(path.name)
+        if number is None:
             return None
-        if path.name == next(reversed(self._kept)):
+        if number == len(self._kept) - 1:
             self._restore(order)
-        return _at(self._path, segment.done)
+        return self._old.segments.done(number, os.fspath(self._path))
 
     def reading(self, path: Path, order: LogOrder) -> SegmentReading:
         """Return what notes a segment that is read."""
@@ -395,17 +424,22 @@ class Recall:
     def note(self, segment: SegmentMemory, order: LogOrder) -> None:
         """Remember a segment that was read, and the state after it."""
         self._new.segments.append(segment)
+        self._is_other = True
         if self._came_to is not None:
             self._new.before, self._came_to = self._came_to, None
         self._new.after = order.state()
-        self.end()
         self._memory.save_if_due()
 
     def end(self) -> None:
+        """Put what is remembered in the place of what was."""
+        self.put()
+        self._memory.current = None
+
+    def put(self) -> None:
         """Put what is remembered by now in the place of what was."""
-        if self._is_other or self._new.segments != self._old.segments:
+        if self._is_other:
             self._memory.is_saved = False
-        self._memory.logs[self._new.path] = self._new
+            self._memory.logs[self._new.path] = StoredLog.of(self._new)
 
     def came_to(self, order: LogOrder) -> None:
         """Note the state before a segment that is read whole."""
@@ -418,18 +452,17 @@ class Recall:
             following: base offset of the next segment. After the last one, the checkpoints of the
                 broker say what is missing, so that is not known.
         """
-        kept = self._kept.get(path.name)
-        if kept is None or following is None or following != kept.following:
+        number, rows = self._kept.get(path.name), self._old.segments
+        if number is None or following is None or following != rows.following[number]:
             return None
-        return (_placed(self._path, item) for item in kept.missing)
+        return (_placed(self._path, item) for item in rows.missing(number))
 
     def note_missing(self, path: Path, following: int | None, found: Sequence[Finding]) -> None:
         """Remember what is missing in and after a segment, or that nothing is."""
         missing = [_named(item) for item in found]
-        kept = self._kept.get(path.name)
-        if kept is not None:
-            self._is_other |= (kept.following, kept.missing) != (following, missing)
-            kept.following, kept.missing = following, missing
+        number = self._kept.get(path.name)
+        if number is not None:
+            self._is_other |= self._new.segments.note_missing(number, following, missing)
         self.missing = following, missing
 
     def count(self, size: int) -> None:
@@ -601,25 +634,14 @@ def _first_offset(path: Path, position: int, offset: int) -> int:
 
 def _stamps(path: Path) -> dict[str, FileStamp]:
     """Return the stamps of a segment and its indexes; the segment comes first."""
-    name = names.parse_segment(path.name)
+    own, directory = path.name, os.path.dirname(path)
+    name = names.parse_segment(own)
     siblings = () if name is None else map(name.sibling, _BESIDE)
-    found = {each.name: stamp_of(each) for each in (path, *map(path.with_name, siblings))}
+    found = {each: stamp_of(os.path.join(directory, each)) for each in (own, *siblings)}
     return {each: stamp for each, stamp in found.items() if stamp is not None}
 
 
 _BESIDE: Final = (*names.INDEXES, names.TRANSACTION_INDEX)
-
-
-def _change(path: Path, old: SegmentMemory | None, new: dict[str, FileStamp]) -> SegmentChange:
-    """Return what happened to a segment with its indexes."""
-    if old is None:
-        return SegmentChange.NEW
-    change = change_of(old.files.get(old.name), new.get(old.name))
-    if change is SegmentChange.GROWN and not _holds(path, old, old.name):
-        return SegmentChange.REWRITTEN
-    if change is SegmentChange.UNCHANGED and old.files != new:
-        return SegmentChange.INDEX
-    return change
 
 
 def _same_bytes(path: Path, old: SegmentMemory) -> bool:
@@ -641,31 +663,15 @@ def _named(event: Event) -> Event:
 
 
 def _placed(path: Path, found: Finding) -> Finding:
-    return replace(found, file=os.fspath(path / found.file))
+    return replace(found, file=os.path.join(path, found.file))
 
 
 def _placed_result(path: Path, found: FileResult) -> FileResult:
     return replace(
         found,
-        file=os.fspath(path / found.file),
+        file=os.path.join(path, found.file),
         partition=os.fspath(path),
         magics=Counter(found.magics),
         codecs=Counter(found.codecs),
         findings=Counter(),
-    )
-
-
-def _at(path: Path, done: Settled) -> Settled:
-    """Return what is remembered with the paths of this run."""
-
-    def place(name: str) -> str:
-        return os.fspath(path / name)
-
-    return Settled(
-        [_placed(path, item) for item in done.findings],
-        [_placed_result(path, item) for item in done.results],
-        Counter({(place(file), reason): n for (file, reason), n in done.alike.items()}),
-        {place(file): Counter(counts) for file, counts in done.counts.items()},
-        done.last_offset,
-        [replace(run) for run in done.epochs],
     )

@@ -1,7 +1,8 @@
 """The file in which ``verify`` keeps what it remembers: JSON lines, described in docs/state.md.
 
 A file is read whole and strictly: what is not as described is an error that names the byte of the
-line, the field and the reason.
+line, the field and the reason. Segments stay columns, which are checked as such; one becomes an
+object when it is asked for.
 """
 
 from __future__ import annotations
@@ -9,13 +10,16 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from itertools import count, repeat
+from functools import partial
+from itertools import chain, count, repeat
+from operator import itemgetter
 from pathlib import Path
 from types import UnionType
 from typing import Any, Final, Protocol, TypeVar, get_args
+from zlib import crc32
 
 from kafkaspec._version import __version__
 from kafkaspec.analysis.changes import BytesCheck, FileStamp
@@ -27,17 +31,17 @@ from kafkaspec.analysis.parts import PartSurvey, Settled
 from kafkaspec.analysis.reasons import Area, Consequence, FindingReason
 from kafkaspec.analysis.report import FileResult
 from kafkaspec.analysis.text_checks import EpochRun
-from kafkaspec.analysis.tree import DigestTree
+from kafkaspec.analysis.tree import TOP, DigestTree
 from kafkaspec.analysis.watch import SegmentWatch
 from kafkaspec.broker.actions import BrokerAction
-from kafkaspec.errors import Reason, make_error, unreadable
+from kafkaspec.errors import KafkaSpecError, Reason, make_error, unreadable
 from kafkaspec.files import names
 from kafkaspec.lazy import uncollected
 from kafkaspec.output.atomic import file_aside, writing
 from kafkaspec.results import OffsetRange, as_json
 
 FORMAT: Final = "kafkaspec verify state"
-VERSION: Final = 1
+VERSION: Final = 2
 Word = TypeVar("Word", bound=StrEnum)
 _LEAST, _MOST = -(1 << 63), (1 << 64) - 1
 """Numbers of the format: those of 64 bits, with a sign or without."""
@@ -88,6 +92,106 @@ class ProducersMemory:
     walk: ProducerWalk | None
 
 
+class SegmentRows:
+    """The memory of the segments of a partition, in columns and in order.
+
+    Attributes:
+        columns: by name, a list with the values of all segments, as a line has them.
+    """
+
+    def __init__(
+        self,
+        columns: Mapping[str, list[Any]] | None = None,
+        fail: Callable[[_FieldError], KafkaSpecError] | None = None,
+    ) -> None:
+        """Take columns of the same length.
+
+        Args:
+            columns: as above; none for no segments.
+            fail: makes an error that says where the columns are from.
+        """
+        self.columns = {name: [] for name in _SEGMENT} if columns is None else dict(columns)
+        self._fail = fail
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def __iter__(self) -> Iterator[SegmentMemory]:
+        return map(self.__getitem__, range(len(self)))
+
+    def __getitem__(self, number: int) -> SegmentMemory:
+        """Return a segment.
+
+        Raises:
+            KafkaSpecError: ``invalid_value``: a column has what no segment has.
+        """
+        try:
+            return _segment_of({name: values[number] for name, values in self.columns.items()})
+        except _FieldError as error:
+            error.path = f"/segments{error.path}"
+            raise error if self._fail is None else self._fail(error) from None
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the files."""
+        return self.columns["segment"]
+
+    @property
+    def read(self) -> list[int]:
+        """When they were last read, in ms."""
+        return self.columns["read"]
+
+    @property
+    def following(self) -> list[int | None]:
+        """Base offsets of the next segments."""
+        return self.columns["following"]
+
+    @property
+    def sizes(self) -> Iterator[int]:
+        """The sizes of the files in bytes, when they were read."""
+        return (
+            found[name][0] for name, found in zip(self.names, self.columns["files"], strict=True)
+        )
+
+    def stamps(self, number: int) -> dict[str, FileStamp]:
+        """Return the stamps of a segment and its indexes."""
+        return {name: FileStamp(*item) for name, item in self.columns["files"][number].items()}
+
+    def has_findings(self, number: int) -> bool:
+        """Return whether something was found in a segment or its indexes."""
+        return bool(self.columns["findings"][number])
+
+    def findings(self, number: int) -> list[Finding]:
+        """Return the findings about a segment and its indexes."""
+        return list(map(_finding_of, self.columns["findings"][number]))
+
+    def missing(self, number: int) -> list[Finding]:
+        """Return the findings about offsets that are missing in and after a segment."""
+        return list(map(_finding_of, self.columns["missing"][number]))
+
+    def note_missing(self, number: int, following: int | None, found: Iterable[Finding]) -> bool:
+        """Note what is missing in and after a segment; return whether that is something else."""
+        told = [_finding(item) for item in found]
+        other = (self.following[number], self.columns["missing"][number]) != (following, told)
+        self.following[number], self.columns["missing"][number] = following, told
+        return other
+
+    def done(self, number: int, directory: str) -> Settled:
+        """Return results and findings with the paths that files have in a directory."""
+        row = {name: self.columns[name][number] for name in _DONE}
+        return _settled_of(row, directory)
+
+    def part(self, start: int, stop: int) -> SegmentRows:
+        """Return some of the segments."""
+        columns = {name: values[start:stop] for name, values in self.columns.items()}
+        return SegmentRows(columns, self._fail)
+
+    def append(self, segment: SegmentMemory) -> None:
+        """Add a segment."""
+        for name, value in _segment(segment).items():
+            self.columns[name].append(value)
+
+
 @dataclass(slots=True)
 class LogMemory:
     """The memory of a partition.
@@ -101,10 +205,74 @@ class LogMemory:
     """
 
     path: str
-    segments: list[SegmentMemory] = field(default_factory=list)
+    segments: SegmentRows = field(default_factory=lambda: SegmentRows())
     before: OrderState = field(default_factory=OrderState)
     after: OrderState = field(default_factory=OrderState)
     producers: ProducersMemory | None = None
+
+
+@dataclass(slots=True)
+class StoredLog:
+    """The memory of a partition as the line that it has in a state, to be read when it is needed.
+
+    Attributes:
+        path: absolute path of its directory.
+        line: the line.
+        file: the state that has it, for errors.
+        number: of the line, from 1.
+        offset: of the line, in bytes.
+        since: when that segment was read that was not read for longest, in ms; None without any.
+        is_read: whether ``since`` is known.
+    """
+
+    path: str
+    line: bytes
+    file: str = ""
+    number: int = 0
+    offset: int = 0
+    since: int | None = None
+    is_read: bool = False
+
+    @classmethod
+    def of(cls, log: LogMemory) -> StoredLog:
+        """Return the line of a partition."""
+        found = cls(log.path, _line(_log(log)))
+        found._note(log)
+        return found
+
+    def read(self) -> LogMemory:
+        """Return what the line says.
+
+        Raises:
+            KafkaSpecError: ``invalid_value``: it is not what is described.
+        """
+        try:
+            with uncollected():
+                values = _parsed(self.line)
+                _check(values, _LOG)
+                log = _log_of(values, self.error)
+        except _FieldError as error:
+            raise self.error(error) from None
+        self._note(log)
+        return log
+
+    def error(self, error: _FieldError) -> KafkaSpecError:
+        """Return an error that says where the line is."""
+        return _line_error(error, self.file, self.number, self.offset)
+
+    def oldest(self) -> int | None:
+        """Return ``since``."""
+        if not self.is_read:
+            self.read()
+        return self.since
+
+    def _note(self, log: LogMemory) -> None:
+        self.since, self.is_read = min(log.segments.read, default=None), True
+
+
+def _line_error(error: _FieldError, file: str, number: int, offset: int) -> KafkaSpecError:
+    text = f"line {number} of the state: {error.detail}"
+    return make_error(Reason.INVALID_VALUE, text, file=file, offset=offset, path=error.path)
 
 
 # -- what lines have ---------------------------------------------------------------------------
@@ -147,9 +315,17 @@ _PRODUCERS: Final = {
     "findings": [_FINDING],
     "walk": [_WALK],
 }
-_LOG: Final = {"log": str, "before": _STATE, "after": _STATE, "producers": [_PRODUCERS]}
+_LOG: Final = {
+    "log": str,
+    "before": _STATE,
+    "after": _STATE,
+    "producers": [_PRODUCERS],
+    "segments": {name: [shape] for name, shape in _SEGMENT.items()},
+}
+_DONE: Final = ("results", "findings", "counts", "alike", "last_offset", "epochs")
+"""Columns of results and findings."""
 _HEAD: Final = {"format": str, "version": int, "release": str, "options": {str: str}}
-_END: Final = {"lines": int}
+_END: Final = {"lines": int, "crc": int}
 
 
 class _FieldError(Exception):
@@ -160,29 +336,38 @@ class _FieldError(Exception):
         self.path, self.detail = path, detail
 
 
-def _fits(value: Any, shape: Any) -> bool:
-    """Return whether a value is as described.
+def _fit(values: Collection[Any], shape: Any) -> bool:
+    """Return whether all values are as described.
 
     A type stands for its values, a union with null for these and null, a list for any number of its
     one item, a tuple for one value of each of its items, and a mapping for its members, or for any
     members where it has a type.
     """
+    if not values:
+        return True
     kind = type(shape)
-    if kind is type:
-        return type(value) is shape and (shape is not int or _LEAST <= value <= _MOST)
     if kind is UnionType:
-        return value is None or _fits(value, get_args(shape)[0])
+        return _fit([value for value in values if value is not None], get_args(shape)[0])
+    given = set(map(type, values))
+    if kind is type:
+        return given == {shape} and (
+            shape is not int or (min(values) >= _LEAST and max(values) <= _MOST)
+        )
     if kind is list:
-        return type(value) is list and all(map(_fits, value, repeat(shape[0])))
+        return given == {list} and _fit(list(chain.from_iterable(values)), shape[0])
     if kind is tuple:
-        return type(value) is list and len(value) == len(shape) and all(map(_fits, value, shape))
-    if type(value) is not dict:
+        return (
+            given == {list}
+            and set(map(len, values)) == {len(shape)}
+            and all(map(_fit, zip(*values, strict=True), shape))
+        )
+    if given != {dict}:
         return False
     if str in shape:
-        return all(map(_fits, value.values(), repeat(shape[str])))
-    if value.keys() != shape.keys():
+        return _fit(list(chain.from_iterable(map(dict.values, values))), shape[str])
+    if not all(map(shape.keys().__eq__, map(dict.keys, values))):
         return False
-    return all(map(_fits, map(value.__getitem__, shape), shape.values()))
+    return all(_fit(list(map(itemgetter(name), values)), each) for name, each in shape.items())
 
 
 def _check(value: Any, shape: Any, path: str = "") -> None:
@@ -191,7 +376,7 @@ def _check(value: Any, shape: Any, path: str = "") -> None:
     Raises:
         _FieldError: it is something else.
     """
-    if _fits(value, shape):
+    if _fit([value], shape):
         return
     kind = type(shape)
     if kind is UnionType:
@@ -253,6 +438,13 @@ def _finding_of(values: dict[str, Any]) -> Finding:
     return Finding(**given)
 
 
+def _kind(values: dict[str, Any]) -> tuple[Any, ...]:
+    """Return the values of a finding that more is said about than their type."""
+    words = (values[name] for name in ("severity", "area", "reason"))
+    offsets = values["offsets"]
+    return (*words, len(offsets), None in offsets[:1], *values["predicted"])
+
+
 def _word(kind: type[Word], value: str, path: str) -> Word:
     """Return a member of a closed list."""
     try:
@@ -267,11 +459,12 @@ def _result(found: FileResult) -> list[Any]:
     return [found.file, *numbers, *counts, found.first_offset, found.last_offset]
 
 
-def _result_of(values: Sequence[Any]) -> FileResult:
+def _result_of(values: Sequence[Any], directory: str = "") -> FileResult:
     file, *numbers, magics, codecs, first, last = values
     return FileResult(
-        file=file,
+        file=os.path.join(directory, file),
         kind=kind_of(file),
+        partition=directory,
         magics=Counter(magics),
         codecs=Counter(codecs),
         first_offset=first,
@@ -319,52 +512,93 @@ def _segment_of(values: Mapping[str, Any]) -> SegmentMemory:
     except ValueError as error:
         raise _FieldError("/tree", str(error)) from None
     epochs = [EpochRun(*run) for run in values["epochs"]]
-    counts, alike = values["counts"].items(), values["alike"]
-    done = Settled(
-        [_finding_of(item) for item in values["findings"]],
-        [_result_of(item) for item in values["results"]],
-        Counter({(file, _word(FindingReason, why, "/alike")): n for file, why, n in alike}),
-        {
-            file: Counter({_word(Severity, each, "/counts"): n for each, n in found.items()})
-            for file, found in counts
-        },
-        values["last_offset"],
-        epochs,
-    )
     own = values["segment"]
     parsed = names.parse_segment(own)
     if parsed is None or parsed.kind != names.LOG or parsed.state:
         raise _FieldError("/segment", f"{_shown(own)} is not the name of a segment")
-    of_results = [item.file for item in done.results]
-    for path, found in (("/files", values["files"]), ("/results", of_results)):
-        if own not in found:
-            raise _FieldError(path, f"{own} is not among its files")
-    _plain("/files", values["files"])
-    _plain("/results", of_results)
-    _plain("/findings", (item.file for item in done.findings))
-    _plain("/counts", done.counts)
-    _plain("/alike", (file for file, _ in done.alike))
-    if not 0 <= values["read"] < _LATEST:
-        raise _FieldError("/read", f"{values['read']} is not a time")
-    if not 0 <= values["last"] <= values["end"]:
-        raise _FieldError("/end", f"{values['end']} is before the last batch at {values['last']}")
     return SegmentMemory(
         own,
         {name: FileStamp(*item) for name, item in values["files"].items()},
         {name: BytesCheck(*item) for name, item in values["checks"].items()},
-        SegmentWatch(tree, survey, list(epochs), values["last"], values["end"]),
-        done,
+        SegmentWatch(tree, survey, epochs, values["last"], values["end"]),
+        _settled_of(values),
         values["read"],
         values["following"],
         [_finding_of(item) for item in values["missing"]],
     )
 
 
+def _settled_of(values: Mapping[str, Any], directory: str = "") -> Settled:
+    """Return results and findings; their files are names, or paths in a directory."""
+    place = partial(os.path.join, directory)
+    counts, alike = values["counts"].items(), values["alike"]
+    findings = map(_finding_of, values["findings"])
+    return Settled(
+        [replace(item, file=place(item.file)) for item in findings],
+        [_result_of(item, directory) for item in values["results"]],
+        Counter({(place(file), _word(FindingReason, why, "/alike")): n for file, why, n in alike}),
+        {
+            place(file): Counter({_word(Severity, each, "/counts"): n for each, n in found.items()})
+            for file, found in counts
+        },
+        values["last_offset"],
+        [EpochRun(*run) for run in values["epochs"]],
+    )
+
+
+def _check_rows(columns: Mapping[str, list[Any]]) -> None:
+    """Refuse columns of segments that do not agree.
+
+    Raises:
+        _FieldError: they do not.
+    """
+    own = columns["segment"]
+    for name, values in columns.items():
+        if len(values) != len(own):
+            raise _FieldError(f"/{name}", f"it has {len(values)} values for {len(own)} segments")
+    if not own:
+        return
+    _plain("/segment", own)
+    of_results = [[item[0] for item in found] for found in columns["results"]]
+    for path, files in (("/files", columns["files"]), ("/results", of_results)):
+        for number, found in enumerate(files):
+            if own[number] not in found:
+                raise _FieldError(path, f"{own[number]} is not among its files")
+        _plain(path, set().union(*files))
+    _plain("/counts", set().union(*columns["counts"]))
+    _plain("/alike", (item[0] for found in columns["alike"] for item in found))
+    for name in ("findings", "missing"):
+        rows = list(chain.from_iterable(columns[name]))
+        _plain(f"/{name}", (item["file"] for item in rows))
+        # One of each kind: what else it has is plain.
+        for item in {_kind(item): item for item in rows}.values():
+            _finding_of(item)
+    if min(columns["read"]) < 0 or max(columns["read"]) >= _LATEST:
+        raise _FieldError("/read", "it is not a time")
+    for last, end in zip(columns["last"], columns["end"], strict=True):
+        if not 0 <= last <= end:
+            raise _FieldError("/end", f"{end} is before the last batch at {last}")
+    for level, _ in columns["tree"]:
+        if not 0 <= level <= TOP:
+            raise _FieldError("/tree", f"level {level} is not one of 0 to {TOP}")
+    counts = chain.from_iterable(map(dict.values, columns["counts"]))
+    for word in set(chain.from_iterable(counts)):
+        _word(Severity, word, "/counts")
+    for word in {item[1] for found in columns["alike"] for item in found}:
+        _word(FindingReason, word, "/alike")
+
+
 def _plain(path: str, given: Iterable[str]) -> None:
     """Refuse names of files that lead out of their directory."""
-    for name in given:
-        if name != os.path.basename(name) or name in ("", os.curdir, os.pardir):
-            raise _FieldError(path, f"{_shown(name)} is not the name of a file")
+    found = set(given)
+    whole = "".join(found)
+    if os.path.basename(whole) == whole and found.isdisjoint(_NO_FILES):
+        return
+    wrong = min(name for name in found if name in _NO_FILES or name != os.path.basename(name))
+    raise _FieldError(path, f"{_shown(wrong)} is not the name of a file")
+
+
+_NO_FILES: Final = ("", os.curdir, os.pardir)
 
 
 def _log(log: LogMemory) -> dict[str, Any]:
@@ -383,11 +617,15 @@ def _log(log: LogMemory) -> dict[str, Any]:
             }
         )
     states = {"before": _state(log.before), "after": _state(log.after)}
-    return {"log": log.path, **states, "producers": producers}
+    return {"log": log.path, **states, "producers": producers, "segments": log.segments.columns}
 
 
-def _log_of(values: Mapping[str, Any]) -> LogMemory:
-    log = LogMemory(values["log"])
+def _log_of(values: Mapping[str, Any], fail: Callable[[_FieldError], KafkaSpecError]) -> LogMemory:
+    try:
+        _check_rows(values["segments"])
+    except _FieldError as error:
+        raise _FieldError(f"/segments{error.path}", error.detail) from None
+    log = LogMemory(values["log"], SegmentRows(values["segments"], fail))
     log.before, log.after = OrderState(*values["before"]), OrderState(*values["after"])
     for name, state in (("before", log.before), ("after", log.after)):
         _widths(state.producers, OrderState.PRODUCER, f"/{name}/2")
@@ -417,15 +655,14 @@ def _widths(rows: Sequence[Sequence[int]], width: int, path: str) -> None:
 # -- the file ------------------------------------------------------------------------------------
 
 
-def state_lines(options: Mapping[str, str], logs: Iterable[LogMemory]) -> Iterator[bytes]:
+def state_lines(options: Mapping[str, str], logs: Iterable[StoredLog]) -> Iterator[bytes]:
     """Yield the lines of a state."""
-    yield _line({"format": FORMAT, "version": VERSION, "release": __version__, "options": options})
-    written = 2
-    for log in logs:
-        yield _line(_log(log))
-        yield from map(_line, map(_segment, log.segments))
-        written += 1 + len(log.segments)
-    yield _line({"lines": written})
+    head = {"format": FORMAT, "version": VERSION, "release": __version__, "options": options}
+    written, crc = 1, 0
+    for line in chain((_line(head),), (log.line for log in logs)):
+        written, crc = written + 1, crc32(line, crc)
+        yield line
+    yield _line({"lines": written, "crc": crc})
 
 
 class StateFile:
@@ -491,7 +728,7 @@ def is_state(path: str | os.PathLike[str]) -> bool:
         return False
 
 
-def read_state(store: StateStore) -> tuple[dict[str, str], list[LogMemory]] | None:
+def read_state(store: StateStore) -> tuple[dict[str, str], list[StoredLog]] | None:
     """Return the options of a state, and the partitions that it remembers; None without one.
 
     Raises:
@@ -501,45 +738,44 @@ def read_state(store: StateStore) -> tuple[dict[str, str], list[LogMemory]] | No
     data, file = store.read(), store.place
     if data is None:
         return None
-    lines = data.split(b"\n")
-    if len(lines) < 3 or lines[-1]:
+    lines = data.splitlines(keepends=True)
+    if len(lines) < 2 or not data.endswith(b"\n"):
         detail = "it does not end with a whole line: it is cut off, or not a state of verify"
         raise make_error(Reason.TRUNCATED, detail, file=file, offset=len(data))
-    with uncollected():
-        return _decoded(lines, file)
-
-
-def _decoded(lines: Sequence[bytes], file: str) -> tuple[dict[str, str], list[LogMemory]]:
-    """Return what the lines of a file say; the last one is empty."""
-    options: dict[str, str] = {}
-    logs: list[LogMemory] = []
-    at = 0
-    for number, line in enumerate(lines[:-1]):
-        try:
-            values = _parsed(line)
-            if number == 0:
-                options = _options_of(values)
-            elif number == len(lines) - 2:
-                _check(values, _END)
-                if values["lines"] != len(lines) - 1:
-                    text = f"the file has {len(lines) - 1} lines, not {values['lines']}"
-                    raise _FieldError("/lines", text)
-            elif "segment" in values and logs:
-                _check(values, _SEGMENT)
-                logs[-1].segments.append(_segment_of(values))
-            else:
-                _check(values, _LOG)
-                logs.append(_log_of(values))
-        except _FieldError as error:
-            raise make_error(
-                Reason.INVALID_VALUE,
-                f"line {number + 1} of the state: {error.detail}",
-                file=file,
-                offset=at,
-                path=error.path,
-            ) from None
-        at += len(line) + 1
+    number, at = 1, 0
+    try:
+        options = _options_of(_parsed(lines[0]))
+        logs, at = [], len(lines[0])
+        for number, line in enumerate(lines[1:-1], 2):
+            logs.append(StoredLog(_path_of(line), line, file, number, at))
+            at += len(line)
+        number = len(lines)
+        end = _parsed(lines[-1])
+        _check(end, _END)
+        if end["lines"] != len(lines):
+            text = f"the file has {len(lines)} lines, not {end['lines']}"
+            raise _FieldError("/lines", text)
+        if end["crc"] != crc32(memoryview(data)[:at]):
+            for log in logs:
+                log.read()  # which names what is wrong, if it is not right by chance
+            raise _FieldError("/crc", "the lines before are not those that were written")
+    except _FieldError as error:
+        raise _line_error(error, file, number, at) from None
     return options, logs
+
+
+def _path_of(line: bytes) -> str:
+    """Return the partition of a line, with which it begins."""
+    end = line.find(b'","before":')
+    if not line.startswith(b'{"log":"') or end < 0:
+        _check(_parsed(line), _LOG)
+        raise _FieldError("/log", "the line does not begin with it, and then before")
+    try:
+        path = json.loads(line[len(b'{"log":') : end + 1])
+    except ValueError as error:
+        raise _FieldError("/log", f"it is not JSON: {error}") from None
+    _check(path, str, "/log")
+    return str(path)
 
 
 def _parsed(line: bytes) -> dict[str, Any]:
@@ -557,7 +793,10 @@ def _options_of(values: dict[str, Any]) -> dict[str, str]:
         raise _FieldError("/format", f"it is not {FORMAT!r}, so this is not a state of verify")
     if values.get("version") != VERSION:
         given = _shown(values.get("version"))
-        raise _FieldError("/version", f"{given} is not {VERSION}, the one that this release reads")
+        text = (
+            f"{given} is not {VERSION}, the one that this release reads: --start-over makes it new"
+        )
+        raise _FieldError("/version", text)
     _check(values, _HEAD)
     found: dict[str, str] = values["options"]
     return found

@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 LEAVES: Final = 128
 """Most leaves of a segment. With more, each two neighbours become one."""
 _FIRST_LEVEL: Final = 4
-_TOP: Final = 63
+TOP: Final = 63
+"""The level of a tree that is one leaf."""
 _MASK: Final = (1 << 64) - 1
 _OFFSET, _EPOCH, _MAGIC = 0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9
 """Odd factors without a pattern."""
@@ -122,8 +123,8 @@ class DigestTree:
         Raises:
             ValueError: it is none, and why.
         """
-        if not 0 <= level <= _TOP:
-            raise ValueError(f"level {level} is not one of 0 to {_TOP}")
+        if not 0 <= level <= TOP:
+            raise ValueError(f"level {level} is not one of 0 to {TOP}")
         data = binascii.a2b_base64(text.encode("ascii"), strict_mode=True)
         if len(data) % _LEAF.size:
             raise ValueError(f"{len(data)} bytes are not a number of leaves")
@@ -156,15 +157,15 @@ class _Nodes:
     """The nodes of one or more trees over the same log, by level."""
 
     def __init__(self, trees: Iterable[DigestTree]) -> None:
-        self.ends: list[set[int]] = [set() for _ in range(_TOP + 2)]
+        self.ends: list[set[int]] = [set() for _ in range(TOP + 2)]
         """Numbers of leaves by level: below them nothing is known."""
-        self.levels: list[dict[int, DigestLeaf]] = [{} for _ in range(_TOP + 2)]
+        self.levels: list[dict[int, DigestLeaf]] = [{} for _ in range(TOP + 2)]
         for tree in trees:
             at = self.levels[tree.level]
             for number, leaf in tree.leaves.items():
                 at[number] = at.get(number, _NO_LEAF).plus(leaf)
                 self.ends[tree.level].add(number)
-        for level in range(_TOP + 1):
+        for level in range(TOP + 1):
             above = self.levels[level + 1]
             for number, leaf in _halved(self.levels[level]).items():
                 above[number] = above.get(number, _NO_LEAF).plus(leaf)
@@ -191,7 +192,7 @@ def each_difference(a: Iterable[DigestTree], b: Iterable[DigestTree]) -> Iterato
         a: the trees of the segments of one copy.
         b: of the other.
     """
-    yield from _below(_Nodes(a), _Nodes(b), _TOP + 1, 0)
+    yield from _below(_Nodes(a), _Nodes(b), TOP + 1, 0)
 
 
 def differences(a: Iterable[DigestTree], b: Iterable[DigestTree]) -> list[RangeDifference]:

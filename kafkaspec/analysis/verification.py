@@ -400,8 +400,8 @@ def _partition(
     recall = None if options.memory is None else options.memory.of(directory)
     gone.recall = recall
     if recall is not None:
-        for known in recall.to_reread:
-            recall.reread(known, _watched(directory.path / known.name, options))
+        for number in recall.to_reread:
+            recall.reread(number, _watched(recall.path(number), options))
         yield from recall.begin(order)
     for number, path in enumerate(segments):
         before = order.last_offset

@@ -14,6 +14,7 @@ if not all(map(find_spec, ("pyarrow", "deltalake", "pyiceberg"))):
 
 import pyarrow as pa
 
+from kafkaspec.analysis.state_file import SegmentRows
 from kafkaspec.errors import unreadable
 from kafkaspec.lake.delta import DeltaLakeTable
 from kafkaspec.lake.maintenance import AGE
@@ -23,14 +24,15 @@ STATE_SCHEMA: Final = pa.schema(
     [
         ("number", pa.int64()),  # of the line, from 1
         ("log", pa.string()),  # path of the partition; null in the first and last row
-        ("segment", pa.string()),  # name of the file; null in the row of a partition
-        ("read", pa.timestamp("us", tz="UTC")),  # when the segment was last read
-        ("size", pa.int64()),  # of the segment, in bytes
+        ("segments", pa.int64()),  # how many it has
+        ("size", pa.int64()),  # of them, in bytes
+        ("findings", pa.int64()),  # about them
+        ("read", pa.timestamp("us", tz="UTC")),  # since when all of them were read
         ("line", pa.string()),  # all that is remembered, as in docs/state.md
     ]
 )
 _LOG: Final = "_delta_log"
-_ROWS: Final = 10_000
+_ROWS: Final = 1000
 """Rows of a batch."""
 
 
@@ -80,12 +82,16 @@ def _batches(lines: Iterable[bytes]) -> Iterator[pa.RecordBatch]:
 
 
 def _rows(lines: Iterable[bytes]) -> Iterator[dict[str, object]]:
-    log = None
     for number, line in enumerate(lines, 1):
         values = json.loads(line)
-        log = values.get("log", log if "segment" in values else None)
-        row = {"number": number, "log": log, "line": line.decode().rstrip("\n")}
-        if "segment" in values:
-            name = row["segment"] = values["segment"]
-            row |= {"read": values["read"] * 1000, "size": values["files"][name][0]}
+        row = {"number": number, "line": line.decode().rstrip("\n")}
+        if "log" in values:
+            rows = SegmentRows(values["segments"])
+            row |= {
+                "log": values["log"],
+                "segments": len(rows),
+                "size": sum(rows.sizes),
+                "findings": sum(map(len, rows.columns["findings"])),
+                "read": min(rows.read) * 1000 if len(rows) else None,
+            }
         yield row

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -12,6 +13,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 import pytest
 
@@ -555,15 +557,18 @@ def test_a_state_that_is_written_again_is_the_same(logs: Path, tmp_path: Path) -
 @pytest.mark.parametrize(
     ("old", "new", "field"),
     [
-        (b'"version":1', b'"version":2', "/version"),
+        (b'"version":2', b'"version":1', "/version"),
         (b'"format":"k', b'"format":"K', "/format"),
-        (b'"end":', b'"fin":', "/end"),
-        (b'"end":', b'"end":-', "/end"),
-        (b'"end":', b'"end":1111111111111111111111', "/end"),
-        (b'"tree":[', b'"tree":[9', "/tree"),
+        (b'"end":', b'"fin":', "/segments/end"),
+        (b'"end":[', b'"end":[-', "/segments/end"),
+        (b'"end":[', b'"end":[1111111111111111111111', "/segments/end/0"),
+        (b'"end":[', b'"end":[1,', "/segments/end"),
+        (b'"tree":[[', b'"tree":[[9', "/segments/tree"),
         (b'"lines":', b'"lines":9', "/lines"),
-        (b'"read":', b'"read":null,"x":', "/x"),
-        (b'"severity":"error"', b'"severity":"fatal"', "/findings/severity"),
+        (b'"read":[', b'"read":[],"x":[', "/segments/x"),
+        (b'"read":[', b'"read":[-', "/segments/read"),
+        (b'"segment":["', b'"segment":["/', "/segments/segment"),
+        (b'"severity":"error"', b'"severity":"fatal"', "/segments/findings/severity"),
     ],
 )
 def test_a_damaged_state_names_byte_field_and_reason(
@@ -574,13 +579,43 @@ def test_a_damaged_state_names_byte_field_and_reason(
     ks.verify(logs, state=state)
     data = state.read_bytes()
     place = data.index(old)
-    state.write_bytes(data.replace(old, new, 1))
-    with pytest.raises(ks.KafkaSpecError) as caught:
+    for made in (data.replace(old, new, 1), sealed(data.replace(old, new, 1))):
+        state.write_bytes(made)
+        with pytest.raises(ks.KafkaSpecError) as caught:
+            ks.verify(logs, state=state)
+        assert caught.value.file == os.fspath(state)
+        assert caught.value.path == field
+        assert caught.value.position == data.rfind(b"\n", 0, place) + 1
+        assert run("verify", "--state", state, logs).exit_code == 2
+
+
+def sealed(data: bytes) -> bytes:
+    """A state with the checksum of its lines, as one that means to deceive has it."""
+    start = data.rindex(b"\n", 0, -1) + 1
+    return data[:start] + re.sub(rb'"crc":\d+', b'"crc":%d' % crc32(data[:start]), data[start:])
+
+
+def test_a_state_with_other_bytes_is_refused(logs: Path, tmp_path: Path) -> None:
+    state = tmp_path / "state"
+    ks.verify(logs, state=state)
+    state.write_bytes(re.sub(rb'"read":\[1', b'"read":[2', state.read_bytes(), count=1))
+    with pytest.raises(ks.KafkaSpecError, match="not those that were written") as caught:
         ks.verify(logs, state=state)
-    assert caught.value.file == os.fspath(state)
-    assert caught.value.path == field
-    assert caught.value.position == data.rfind(b"\n", 0, place) + 1
-    assert run("verify", "--state", state, logs).exit_code == 2
+    assert caught.value.path == "/crc"
+
+
+def test_leaves_that_deceive_are_refused_when_they_are_compared(logs: Path, tmp_path: Path) -> None:
+    state = tmp_path / "state"
+    ks.verify(logs, state=state)
+    data = state.read_bytes()
+    wrong = re.sub(rb'"tree":\[\[(\d+),"', rb'"tree":[[\1,"////', data, count=1)
+    state.write_bytes(sealed(wrong))
+    assert ks.verify(logs, state=state).clean
+    for arguments in (("verify", "--state", state, "--reread", "100%", logs),
+                      ("diff", state, state)):  # fmt: skip
+        result = run(*arguments)
+        assert result.exit_code == 2
+        assert "line 2 of the state" in result.stderr
 
 
 def test_no_bytes_of_a_state_fail_in_another_way(logs: Path, tmp_path: Path) -> None:
@@ -597,14 +632,18 @@ def test_no_bytes_of_a_state_fail_in_another_way(logs: Path, tmp_path: Path) -> 
             made[place : place + chance.randrange(3)] = bytes(
                 chance.choice(b'0123456789-[]{},:"ax\n\xff') for _ in range(chance.randrange(3))
             )
-        wrong.write_bytes(made[: chance.choice([len(made), chance.randrange(len(made))])])
+        given = bytes(made[: chance.choice([len(made), chance.randrange(len(made))])])
+        if b"\n" in given[:-1] and chance.random() < 0.8:
+            given = sealed(given)
+        wrong.write_bytes(given)
         try:
-            memory = Memory.of_store(StateFile(wrong), memory_options("native", None))
-        except ks.KafkaSpecError as error:
-            errors.append(error)
-        else:
+            memory = Memory.of_store(
+                StateFile(wrong), memory_options("native", None), reread=chance.choice([0, 1])
+            )
             for _ in verify_events(logs, memory=memory):
                 pass
+        except ks.KafkaSpecError as error:
+            errors.append(error)
     assert errors
     assert all(each.file == os.fspath(wrong) and each.position is not None for each in errors)
 

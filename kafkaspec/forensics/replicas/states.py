@@ -93,10 +93,12 @@ def _logs(store: StateStore) -> dict[tuple[str, int], LogMemory]:
     if known is None:
         raise unreadable(store.place, "there is no state")
     found = {}
-    for log in known[1]:
-        name = names.parse_partition(Path(log.path).name)
-        if name is not None and not name.state and log.segments:
-            found[name.topic, name.partition] = log
+    for line in known[1]:
+        name = names.parse_partition(Path(line.path).name)
+        if name is not None and not name.state:
+            log = line.read()
+            if len(log.segments):
+                found[name.topic, name.partition] = log
     return found
 
 
@@ -120,7 +122,7 @@ def _compared(key: tuple[str, int], a: LogMemory, b: LogMemory) -> StateComparis
         for item in merged(items)
     ]
     differences.sort(key=lambda item: item.offsets.start)
-    same = [each.name for each in a.segments] == [each.name for each in b.segments]
+    same = a.segments.names == b.segments.names
     return StateComparison(*key, mine, its, differences, same)
 
 
@@ -145,7 +147,7 @@ def _message(kind: DifferenceKind, a: RememberedCopy, b: RememberedCopy) -> str:
 
 
 def _copy(log: LogMemory) -> RememberedCopy:
-    name = names.parse_segment(log.segments[0].name)
+    name = names.parse_segment(log.segments.names[0])
     first = 0 if name is None else name.base_offset
     last = max(segment.watch.survey.highest_last for segment in log.segments)
     batches = sum(segment.watch.survey.batches for segment in log.segments)
