@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -33,8 +34,8 @@ RECORD = 206
 """Bytes of a record, as in the first measurements of these steps."""
 TASK_SECONDS = 0.07
 """Of a core, to start a task of Python; benchmarks/SPARK.md."""
-SMALL, LARGE = 2_000, 20_000
-"""Segments of a plan."""
+SMALL, LARGE = 50_000, 1_000_000
+"""Segments of a plan: of the first its cost, of the other one whether that cost is right."""
 _EACH = 100
 FILES = 400
 """Of one commit."""
@@ -46,16 +47,22 @@ MANY = 100_000
 
 @dataclass(frozen=True)
 class Model:
-    """Seconds of a core, and bytes of the driver, by what they depend on."""
+    """Seconds of a core, and bytes of the driver, by what they depend on.
 
+    ``job`` is of each job; ``segment`` is what the driver takes to plan one, ``end`` what a task
+    takes.
+    """
+
+    job: float
     byte: float
     segment: float
+    end: float
     file: float
     memory: float
 
     def seconds(self, segments: int, size: int, files: int) -> float:
         """Return what a job takes, without the JVM and the start of its tasks."""
-        return segments * (self.segment + size * self.byte) + files * self.file
+        return segments * (self.segment + self.end + size * self.byte) + files * self.file
 
 
 @contextmanager
@@ -80,26 +87,14 @@ def linked(root: Path, batch: bytes, partitions: int) -> Path:
     return root
 
 
-_PLAN = """
-import os, sys, time
-from kafkaspec.spark.options import read_options
-from kafkaspec.spark.planning import plan
-def resident():
-    with open("/proc/self/statm") as file:
-        return int(file.read().split()[1]) * os.sysconf("SC_PAGESIZE")
-before, began = resident(), time.process_time()
-found = plan(read_options({"path": sys.argv[1]}))
-print(time.process_time() - began, resident() - before)
-"""
-
-
-def planned(root: Path) -> tuple[float, int]:
-    """Return the time and the memory of planning, in a process of its own."""
-    done = subprocess.run(
-        [sys.executable, "-c", _PLAN, str(root)], capture_output=True, text=True, check=True
-    )
-    seconds, size = done.stdout.split()
-    return float(seconds), int(size)
+def planned(root: Path, batch: bytes, segments: int) -> dict[str, float]:
+    """Return what a plan takes, in a process of its own; see ``benchmarks.lake.planning``."""
+    place = linked(root, batch, segments // _EACH)
+    command = [sys.executable, "-m", "benchmarks.lake.planning", str(place)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    shutil.rmtree(place)
+    found: dict[str, float] = json.loads(done.stdout)
+    return found
 
 
 def whole(lake: Path, paths: list[Path]) -> tuple[float, int]:
@@ -148,46 +143,63 @@ def committed(folder: Path, source: Path, count: int) -> float:
     return took[0] / len(files)
 
 
-def measure(folder: Path, unit: int) -> tuple[Model, list[tuple[int, float, float]]]:
-    """Measure the steps, and the whole for two sizes, each with what the model says of it."""
+Checked = list[tuple[int, float, float]]
+"""Sizes, each with the measured seconds and those of the model."""
+
+
+def measure(folder: Path, unit: int, most: int) -> tuple[Model, Checked, list[dict[str, float]]]:
+    """Measure the steps, the whole for two sizes, and two plans."""
     batch = ks.encode([ks.Record(number, 0, b"k", b"v") for number in range(3)])
-    few, memory_few = planned(linked(folder / "few", batch, SMALL // _EACH))
-    lots, memory_lots = planned(linked(folder / "lots", batch, LARGE // _EACH))
+    plans = [planned(folder / "plan", batch, count) for count in (min(SMALL, most // 2), most)]
+    small = linked(folder / "few", batch, 1) / "orders-0" / f"{0:020d}.log"
     (folder / "data").mkdir()
     path, _ = segment_file(folder / "data", Shape(RECORD), unit)
     source = folder / f"{0:020d}.log"
     shutil.move(path, source)
     whole(folder / "warm", [source])
     one, files = whole(folder / "one", [source])
-    file = committed(folder / "files", folder / "few" / "orders-0" / f"{0:020d}.log", FILES)
+    file = committed(folder / "files", small, FILES)
+    least, _ = whole(folder / "least", [small])
     model = Model(
-        (one - files * file) / source.stat().st_size,
-        (lots - few) / (LARGE - SMALL),
+        least - files * file,
+        (one - least) / source.stat().st_size,
+        plans[0]["driver"] / plans[0]["segments"],
+        plans[0]["tasks"] / plans[0]["segments"],
         file,
-        (memory_lots - memory_few) / (LARGE - SMALL),
+        plans[0]["memory"] / plans[0]["segments"],
     )
     checked = []
     for count in (2, 6):
         took, files = whole(folder / f"whole-{count}", [source] * count)
         size = source.stat().st_size
-        checked.append((count * size, took, count * size * model.byte + files * file))
-    return model, checked
+        checked.append((count * size, took, model.job + count * size * model.byte + files * file))
+    return model, checked, plans
 
 
-def page(model: Model, checked: list[tuple[int, float, float]]) -> str:
+def page(model: Model, checked: Checked, plans: list[dict[str, float]]) -> str:
     """Return the page."""
     steps: list[tuple[str, ...]] = [
         ("read a segment, write `raw` and `batches`", f"{model.byte * GIB:.1f} core-s/GiB"),
         (
-            "plan a segment, with the end of each read",
+            "plan a segment, in the driver",
             f"{1000 * model.segment:.3f} ms, {model.memory:.0f} bytes",
         ),
+        ("plan a segment, in a task: its end is read", f"{1000 * model.end:.3f} ms"),
         ("commit a data file to Delta", f"{1000 * model.file:.2f} ms"),
+        ("a job, whatever it reads", f"{model.job:.2f} s"),
     ]
     sizes: list[tuple[str, ...]] = [
         (f"{size / MIB:.0f} MiB", f"{took:.2f} s", f"{said:.2f} s", f"{said / took:.2f}")
         for size, took, said in checked
     ]
+    planning: list[tuple[str, ...]] = [
+        (
+            f"{found['segments']:,.0f}", f"{found['driver']:.1f} s", f"{found['tasks']:.1f} s",
+            f"{found['segments'] * model.segment / found['driver']:.2f}",
+            f"{found['memory'] / MIB:.0f} MiB", f"{found['shipped'] / found['segments']:.0f} B",
+            f"{found['opened'] / found['segments']:.3f}",
+        ) for found in plans
+    ]  # fmt: skip
     # A file of each of two tables for 512 MiB of segments.
     files = 2 * 2 * MANY
     work = model.seconds(MANY, GIB, files)
@@ -195,7 +207,8 @@ def page(model: Model, checked: list[tuple[int, float, float]]) -> str:
     hundred: list[tuple[str, ...]] = [
         ("core-hours of tasks", f"{(MANY * GIB * model.byte + start) / 3600:.0f}"),
         ("of that, to start 100,000 tasks", f"{start / 3600:.1f}"),
-        ("core-minutes of the driver, planning", f"{MANY * model.segment / 60:.1f}"),
+        ("core-seconds of the driver, planning", f"{MANY * model.segment:.0f}"),
+        ("core-seconds of tasks, planning", f"{MANY * model.end:.0f}"),
         (
             f"core-minutes of the driver, committing {files:,} files",
             f"{files * model.file / 60:.0f}",
@@ -220,6 +233,29 @@ def page(model: Model, checked: list[tuple[int, float, float]]) -> str:
                 Table("", ("segments", "measured", "model", "model / measured"), sizes)
             ).strip(),
             "",
+            "## Planning",
+            "",
+            f"Segments of one batch in partitions of {_EACH}, by hard links; the driver lists and",
+            "gathers, tasks read ends. The model has the cost of a segment from the first row.",
+            "A store gets two requests for each segment: a range, and before it whether the object",
+            "is the listed one.",
+            "",
+            markdown(
+                Table(
+                    "",
+                    (
+                        "segments",
+                        "driver",
+                        "tasks",
+                        "model / measured",
+                        "memory of the driver",
+                        "shipped for each",
+                        "files opened for each",
+                    ),
+                    planning,
+                )
+            ).strip(),
+            "",
             "## 100 TB",
             "",
             "100,000 segments of 1 GiB, one in a task, files of 512 MiB of segments, in a store:",
@@ -237,11 +273,12 @@ def page(model: Model, checked: list[tuple[int, float, float]]) -> str:
 
 @click.command()
 @click.option("--size", default=64, metavar="MIB", help="Of a measured segment.")
+@click.option("--segments", default=LARGE, metavar="N", help="Of the larger plan.")
 @click.option("-o", "--output", default=str(RESULTS), help="The page.")
-def main(size: int, output: str) -> None:
+def main(size: int, segments: int, output: str) -> None:
     """Measure the steps of a lake, and say what 100 TB cost."""
     with tempfile.TemporaryDirectory() as folder:
-        text = page(*measure(Path(folder), size * MIB))
+        text = page(*measure(Path(folder), size * MIB, segments))
     Path(output).write_text(text)
     click.echo(text)
 

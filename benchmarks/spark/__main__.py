@@ -5,9 +5,10 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections.abc import Callable
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -17,7 +18,16 @@ from benchmarks.outcome import Figure, Outcome, Settings, Table, number
 from benchmarks.report import gates, machine, markdown
 from benchmarks.spark import broker, queries
 from benchmarks.spark.cores import scaling
-from benchmarks.spark.queries import AGGREGATE, COUNT, HEADERS, NARROW, NOOP, WRITE, in_turns
+from benchmarks.spark.queries import (
+    AGGREGATE,
+    COUNT,
+    HEADERS,
+    LAKE,
+    NARROW,
+    NOOP,
+    WRITE,
+    in_turns,
+)
 from benchmarks.spark.session import CONNECTOR, connector, session
 from benchmarks.spark.sources import NARROW as NARROW_COLUMNS
 from benchmarks.spark.sources import OURS, PARQUET, Rows, make
@@ -47,11 +57,13 @@ _GATES = {
     (AGGREGATE, KIB): 0.65,
     (WRITE, 100): 0.95,
     (WRITE, KIB): 0.85,
+    (LAKE, 100): 0.9,
+    (LAKE, KIB): 0.9,
 }
 _SCALING = {100: 1.75, KIB: 1.65}
 _CORES = 2
 
-Sources = dict[str, Callable[[], "DataFrame"]]
+Sources = dict[str, Callable[[], Any]]
 
 
 @click.command()
@@ -158,6 +170,14 @@ def _compare(spark: SparkSession, rows: Rows, outcome: Outcome, rounds: int, why
     for name, query, sources in cases:
         click.echo(f"{shape.name}: {name}", err=True)
         _add(outcome, rows, name, in_turns(query, sources, rows.count, rounds))
+    click.echo(f"{shape.name}: {LAKE}", err=True)
+    kept = rows.root / "kept"
+    rows.lake(spark, kept)
+    jobs: Sources = {
+        OURS: lambda: partial(rows.lake, spark),
+        PARQUET: lambda: partial(rows.again, spark, kept),
+    }
+    _add(outcome, rows, LAKE, in_turns(queries.call, jobs, rows.count, rounds))
     click.echo(f"{shape.name}: {NOOP}", err=True)
     peers: Sources = {
         **plain,
@@ -211,7 +231,9 @@ def page(outcome: Outcome, rounds: int, seen: list[Rows]) -> str:
         " turns; a ratio is the median of the ratios within each round. Parquet is what Spark"
         " writes of the same rows with its own settings. Before anything is timed, all sources have"
         f' given the same rows. "{PREPARED}" hands over one decoded batch again and again: the most'
-        " that a data source in Python can reach.\n",
+        " that a data source in Python can reach. For the tables of a lake, the peer is Spark's job"
+        " from Parquet to Parquet, both zstd, on the rows of `raw`; ours also writes `batches`, and"
+        " commits.\n",
         "## Gates\n",
         markdown(gates(outcome.figures)),
     ]

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from benchmarks.timing import Candidate, Times, measure
 
@@ -22,6 +22,7 @@ Query = Callable[["DataFrame"], object]
 NOOP, COUNT, AGGREGATE = "scan", "count", "aggregate"
 HEADERS = "count by headers"
 NARROW, WRITE = "narrow scan", "write to Parquet"
+LAKE = "tables of a lake"
 
 
 def noop(rows: DataFrame) -> None:
@@ -61,6 +62,11 @@ def to_parquet(target: Path) -> Query:
     return write
 
 
+def call(job: Callable[[], object]) -> None:
+    """Run a job that is not a query on rows."""
+    job()
+
+
 @dataclass
 class Timed:
     """A query on a source, which is opened again each time.
@@ -72,8 +78,8 @@ class Timed:
         seconds: wall time of the last run.
     """
 
-    source: Callable[[], DataFrame]
-    query: Query
+    source: Callable[[], Any]
+    query: Callable[[Any], object]
     records: int
     seconds: float = field(default=0.0, init=False)
 
@@ -86,7 +92,10 @@ class Timed:
 
 
 def in_turns(
-    query: Query, sources: Mapping[str, Callable[[], DataFrame]], records: int, rounds: int
+    query: Callable[[Any], object],
+    sources: Mapping[str, Callable[[], Any]],
+    records: int,
+    rounds: int,
 ) -> Times:
     """The same query on all sources, in turns; no round begins after a time."""
     candidates = []

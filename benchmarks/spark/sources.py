@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -62,6 +63,19 @@ class Rows:
     def headers(self, spark: SparkSession) -> DataFrame:
         """The number of records of each batch, by the data source."""
         return kafkaspec.spark.read(spark, str(self.logs), ("records",), rows="batches")
+
+    def lake(self, spark: SparkSession, place: Path | None = None) -> None:
+        """Put them into a new lake, by the job: ``raw`` and ``batches``."""
+        place = place or self.root / "lake"
+        shutil.rmtree(place, ignore_errors=True)
+        kafkaspec.spark.lake(spark, str(self.logs), str(place), active=True)
+
+    def again(self, spark: SparkSession, kept: Path) -> None:
+        """Read the Parquet files of ``raw``, and write their rows as Parquet by Spark."""
+        files = [str(path) for path in (kept / "raw").rglob("*.parquet")]
+        target = self.root / "again"
+        shutil.rmtree(target, ignore_errors=True)
+        spark.read.parquet(*files).write.option("compression", "zstd").parquet(str(target))
 
     def files(self, spark: SparkSession, columns: tuple[str, ...] = COLUMNS) -> DataFrame:
         """From Parquet, by Spark."""

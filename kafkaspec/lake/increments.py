@@ -277,6 +277,11 @@ def read_ends(found: Sequence[LogNews]) -> list[tuple[list[NewSegment], list[Lak
     ]
 
 
+def cut_segments(target: int, found: Sequence[NewSegment]) -> list[list[NewSegment]]:
+    """Cut segments into parts of about so many bytes."""
+    return [item.parts(target) for item in found]
+
+
 def _lost_in(part: tuple[LogNews, int, int | None]) -> list[LakeLoss]:
     news, low, high = part
     return news.lost(low, high)

@@ -11,7 +11,7 @@ from contextlib import closing
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import PurePath
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -37,7 +37,6 @@ from kafkaspec.lake.rows import (
     raw_rows,
 )
 from kafkaspec.lake.schema import BATCHES, DEAD, FOLDERS, RAW, TYPED_FOLDERS
-from kafkaspec.lake.typed_rows import Plans, TypedRows
 from kafkaspec.log.cuts import Cut, CutClaim, cuts_by_headers, cuts_by_index, open_between
 from kafkaspec.log.damage import broken_entry
 from kafkaspec.log.entries import entry_end
@@ -47,6 +46,9 @@ from kafkaspec.log.segment import Segment
 from kafkaspec.options import checked
 from kafkaspec.policy import RaiseOrSkip
 from kafkaspec.shown import without_credentials
+
+if TYPE_CHECKING:
+    from kafkaspec.lake.typed_rows import Plans, TypedRows
 
 RANGE_BYTES: Final = 8 << 20
 """Bytes of a segment whose entries are looked at together, unless one has more: as many as a window
@@ -132,7 +134,7 @@ def write_units(units: Sequence[LakeUnit], settings: LakeSettings, mark: Mark) -
             this attempt is complete then that a result names.
     """
     writer = LakeWriter(settings.place, mark, settings.file_size)
-    typed = {topic: TypedRows(topic, plans) for topic, plans in settings.typed.items() if plans}
+    typed = _typed(settings.typed)
     found: list[Mapping[str, Any]] = []
     try:
         for unit in units:
@@ -146,6 +148,14 @@ def write_units(units: Sequence[LakeUnit], settings: LakeSettings, mark: Mark) -
         UnitResult(files if number == len(found) else (), progress)
         for number, progress in enumerate(found, 1)
     ]
+
+
+def _typed(plans: Mapping[str, Plans]) -> dict[str, TypedRows]:
+    if not any(plans.values()):
+        return {}  # without the libraries of values
+    from kafkaspec.lake.typed_rows import TypedRows
+
+    return {topic: TypedRows(topic, each) for topic, each in plans.items() if each}
 
 
 def parts_of(unit: LakeUnit, size: int, target: int) -> list[tuple[LakeUnit, int]]:

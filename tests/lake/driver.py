@@ -33,16 +33,16 @@ STEPS = {
 """What a driver does, in its order; the last ones commit a table each."""
 
 
+def computed(
+    _: Any, units: Sequence[Any], sizes: Any, function: Callable[[Any], Any], tasks: Any
+) -> Iterator[tuple[int, Any]]:
+    """Do what ``kafkaspec.spark.jobs.units.computed`` does."""
+    for number, unit in enumerate(units):
+        yield number, pickle.loads(pickle.dumps(function(pickle.loads(pickle.dumps(unit)))))
+
+
 def filled(paths: str | Sequence[str], place: Path, **options: Any) -> LakeReport:
     """Fill a lake as ``kafkaspec.spark.lake`` does."""
-
-    # As ``kafkaspec.spark.jobs.units.computed`` does.
-    def computed(
-        _: Any, units: Sequence[Any], sizes: Any, function: Callable[[Any], Any], tasks: Any
-    ) -> Iterator[tuple[int, Any]]:
-        for number, unit in enumerate(units):
-            yield number, pickle.loads(pickle.dumps(function(pickle.loads(pickle.dumps(unit)))))
-
     with (
         patch.object(job, "computed", computed),
         patch.object(job, "slots_of", lambda _: 2),

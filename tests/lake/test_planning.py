@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pickle
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -119,6 +121,35 @@ def test_a_plan_that_reads_much_is_made_in_tasks(tmp_path: Path) -> None:
     with pytest.raises(ks.KafkaSpecError, match=r"orders-1.*offsets 30 to 59") as caught:
         filled(str(source), tmp_path / "lost")
     assert caught.value.reason == "changed"
+
+
+_BLOCKED = """
+import pickle, sys
+sys.modules |= dict.fromkeys(("deltalake", "pyiceberg", "sqlalchemy", "fastavro", "orjson"))
+for line in sys.stdin:
+    print(pickle.loads(bytes.fromhex(line)).func.__name__)
+"""
+
+
+def test_workers_need_neither_format(tmp_path: Path) -> None:
+    """The libraries of Delta and Iceberg are for the driver, those of values for typed tables."""
+    (tmp_path / "logs").mkdir()
+    for base in range(0, 180, 30):
+        write(tmp_path / "logs" / "orders-0", base, (base, base + 30, 1))
+    functions: list[str] = []
+    real = driver.computed
+
+    def noting(spark: Any, units: Any, sizes: Any, function: Any, tasks: Any) -> Any:
+        functions.append(pickle.dumps(function).hex())
+        return real(spark, units, sizes, function, tasks)
+
+    with patch.object(driver, "computed", noting):
+        filled(str(tmp_path / "logs"), tmp_path / "lake")
+    done = subprocess.run(
+        [sys.executable, "-c", _BLOCKED],
+        input="\n".join(functions), capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.stdout.split() == ["told", "write_units"], done.stderr
 
 
 @pytest.fixture(name="skewed")

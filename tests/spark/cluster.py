@@ -11,7 +11,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -40,8 +40,21 @@ class Cluster:
         """The ids of the executors' processes."""
         return [child for worker in self.workers for child in children(worker.pid)]
 
-    def driver(self, *arguments: str) -> subprocess.Popen[str]:
-        """Start ``kafkaspec spark`` as a driver of this cluster, in a group of its own."""
+    def driver(
+        self,
+        *arguments: str,
+        python: str | None = None,
+        conf: Sequence[str] = (),
+        folder: Path | None = None,
+    ) -> subprocess.Popen[str]:
+        """Start ``kafkaspec spark`` as a driver of this cluster, in a group of its own.
+
+        Args:
+            arguments: the job and its arguments.
+            python: command of the executors' Python.
+            conf: further settings.
+            folder: where it is started.
+        """
         settings = {
             "spark.driver.host": "127.0.0.1",
             "spark.driver.bindAddress": "127.0.0.1",
@@ -52,9 +65,15 @@ class Cluster:
         command = [sys.executable, "-m", "kafkaspec", "spark", "--master", self.url]
         for name, value in settings.items():
             command += ["--conf", f"{name}={value}"]
+        for text in conf:
+            command += ["--conf", text]
+        environment = dict(self.environment)
+        if python is not None:
+            environment["PYSPARK_PYTHON"] = python
         return subprocess.Popen(
             [*command, *arguments],
-            env=self.environment,
+            env=environment,
+            cwd=folder,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,

@@ -8,34 +8,20 @@ import subprocess
 import sys
 import tarfile
 import zipfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
-import kafkaspec
-from kafkaspec import _native
 from kafkaspec.cli.main import main
 from kafkaspec.spark.archive import write_archive
+from tests.spark.archives import PACKAGE, environment, modules
 
-PACKAGE = Path(kafkaspec.__file__).parent
-GENERATED = Path(kafkaspec.__path__[0]).parent / "generated"
 USE = """
 import sys, kafkaspec, kafkaspec.spark
 import kafkaspec.codecs.native.core as core
 print(core.load_core() is not None, sys.prefix)
 """
-
-
-def modules() -> Iterator[tuple[Path, str]]:
-    """Each file that a wheel has, with its place in it."""
-    for root, name in ((PACKAGE, "kafkaspec"), (GENERATED, "kafkaspec/_generated")):
-        for path in sorted(root.rglob("*.py")):
-            inner = path.relative_to(root)
-            if path.is_file() and inner.parts[0] not in ("_generated", "native"):
-                yield path, f"{name}/{inner}"
-    yield Path(_native.__file__), f"kafkaspec/{Path(_native.__file__).name}"
 
 
 def run(python: str | Path, *path: str) -> subprocess.CompletedProcess[str]:
@@ -52,11 +38,7 @@ def run(python: str | Path, *path: str) -> subprocess.CompletedProcess[str]:
 def _environment(tmp_path: Path) -> Path:
     """An environment as pip makes it; pyarrow is not needed to import kafkaspec."""
     root = tmp_path / "environment"
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", root], check=True)
-    (site,) = root.glob("lib/python3*/site-packages")
-    for path, name in modules():
-        (site / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(path, site / name)
+    site = environment(root)
     (site / "pyarrow").mkdir()
     (site / "pyarrow" / "__init__.py").touch()
     (site / "pyspark" / "jars").mkdir(parents=True)

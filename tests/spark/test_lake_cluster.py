@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,14 +19,23 @@ pytest.importorskip("pyspark")
 pytest.importorskip("deltalake")
 
 import deltalake
+import pyarrow
 
 import kafkaspec as ks
+from kafkaspec.spark.archive import write_archive
 from tests.goldens import GOLDEN
+from tests.spark.archives import environment
 from tests.spark.cluster import Cluster, cluster, kill, until
 
 pytestmark = pytest.mark.slow
 
 TOPICS = ("segments-gzip-0", "transactions-segments-0", "compacted-transactions-0")
+PACKAGES = (
+    "pyarrow", "numpy", "pandas", "dateutil", "six", "pytz", "click", "rich", "kaitaistruct",
+    "fastcrc", "lz4", "zstandard", "cramjam", "xxhash", "javaproperties", "isal", "fsspec",
+)  # fmt: skip
+"""Packages that ``kafkaspec[spark]`` needs, and fsspec."""
+LEFT_OUT = shutil.ignore_patterns("tests", "include", "__pycache__", "*.dist-info")
 COPIES = 14
 """Partitions of each: 252 segments."""
 
@@ -97,6 +108,53 @@ def test_killed_executors_and_drivers_leave_each_row_once(
         if victim == "executor":
             shutil.rmtree(lake)  # and again, with other victims
     assert len(list((lake / "_epochs").iterdir())) >= 4
+
+
+@pytest.fixture(name="archive", scope="module")
+def _archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The archive of an environment with ``kafkaspec[spark]``, as ``kafkaspec spark`` writes it.
+
+    It has no library of a table format, and is not there any more but for the archive.
+    """
+    folder = tmp_path_factory.mktemp("archive")
+    root = folder / "environment"
+    site = environment(root)
+    for package in PACKAGES:
+        for path in Path(pyarrow.__file__).parents[1].glob(f"{package}*"):
+            if path.is_dir():
+                shutil.copytree(path, site / path.name, ignore=LEFT_OUT, dirs_exist_ok=True)
+            else:
+                shutil.copy(path, site)
+    file = folder / "env.tar.gz"
+    write_archive(file, root)
+    shutil.rmtree(root)
+    return file
+
+
+def test_executors_get_the_package_from_an_archive(
+    spark_cluster: Cluster, archive: Path, logs: Path, tmp_path: Path
+) -> None:
+    """As docs/guide/spark.md says; executors whose Python lacks the package fail without it."""
+    bare = tmp_path / "bare"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", bare], check=True)
+    lake = tmp_path / "lake"
+    command = ("lake", str(logs), "-o", str(lake), "--active", "--topic", "segments-gzip")
+    unpacked = (f"spark.archives={archive}#env",)
+    for python, conf in ((f"{bare}/bin/python", ()), ("./env/bin/python", unpacked)):
+        driver = spark_cluster.driver(*command, python=python, conf=conf, folder=tmp_path)
+        try:
+            output, _ = driver.communicate(timeout=300)
+        finally:
+            if driver.poll() is None:
+                kill(driver)
+        if conf:
+            assert driver.returncode == 0, output
+        else:
+            assert driver.returncode != 0
+            assert "No module named" in output
+    found = Counter({key: n for key, n in expected(logs).items() if key[0] == "segments-gzip"})
+    assert rows(lake) == found
+    assert not (tmp_path / "env").exists()  # the driver of a lake uses its own Python
 
 
 def wait_for_tasks(lake: Path, driver: Popen[str]) -> None:

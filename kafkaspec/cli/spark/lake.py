@@ -128,7 +128,7 @@ def lake_command(
     shown = without_credentials(output)
     done = LakeReport()
     try:
-        with wrong_usage(ValueError):
+        with wrong_usage(ValueError, ImportError):
             if is_back:
                 check_outputs(paths, output)
                 _restore(report, open_lake(paths[0], to, catalog=dict(catalog)), output, topics)

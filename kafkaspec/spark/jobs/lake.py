@@ -22,6 +22,7 @@ from kafkaspec.lake.increments import (
     LakePlace,
     LakeState,
     NewSegment,
+    cut_segments,
     plan_increment,
     planned_here,
     progress_of,
@@ -34,22 +35,22 @@ from kafkaspec.lake.results import LakeIncrement, LakeLoss, LakeReport, LakeStat
 from kafkaspec.lake.schema import FOLDERS, PROGRESS, PROGRESS_SCHEMA, SCHEMAS, TYPED
 from kafkaspec.lake.store import Store
 from kafkaspec.lake.tables import open_lake
-from kafkaspec.lake.typed_rows import Plans, plans_of
-from kafkaspec.lake.units import LakeSettings, LakeUnit, UnitResult, write_units
+from kafkaspec.lake.units import LakeSettings, UnitResult, write_units
 from kafkaspec.log.cuts import too_large
 from kafkaspec.log.listed import TopicLog
 from kafkaspec.options import not_there
 from kafkaspec.policy import OnLoss
 from kafkaspec.shown import some_of, without_credentials
-from kafkaspec.spark.jobs.units import ROUNDS, computed, dealt, slots_of
+from kafkaspec.spark.jobs.units import ROUNDS, computed, dealt, slots_of, told
 from kafkaspec.spark.parsing import OptionError, size
 from kafkaspec.spark.paths import check_place, find_logs, plain
-from kafkaspec.values.reading.request import is_internal
 
 __all__ = ["LakeAsked", "LakeJob", "fill", "fill_batches"]
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+    from kafkaspec.lake.typed_rows import Plans
 
 HAND_BYTES: Final = 16 << 20
 """Least bytes of a task, as long as there are enough: each task writes its own files."""
@@ -283,6 +284,9 @@ class LakeJob:
         given = {name: value for name, value in given.items() if value is not None}
         if not given.keys() & {"key", "value"}:
             return {}
+        from kafkaspec.lake.typed_rows import plans_of
+        from kafkaspec.values.reading.request import is_internal
+
         found: dict[str, Plans] = {}
         for log in self._source.logs():
             topic = log.topic or ""
@@ -310,7 +314,8 @@ class LakeJob:
         hands = [sorted(hand) for hand in dealt(sizes, most)]
         work = [[items[number].unit for number in hand] for hand in hands]
         weights = [sum(sizes[number] for number in hand) for hand in hands]
-        written = partial(_written, settings=settings, mark=mark)
+        # Of a module that needs neither format: workers do not have to have them.
+        written = partial(write_units, settings=settings, mark=mark)
         results: dict[int, UnitResult] = {}
         for number, found in computed(spark, work, weights, written, len(work)):
             results |= dict(zip(hands[number], found, strict=True))
@@ -348,21 +353,11 @@ def _planned(
     work = [[units[number] for number in hand] for hand in hands]
     weights = [sum(sizes[number] for number in hand) for hand in hands]
     found: dict[int, Any] = {}
-    for number, made in computed(spark(), work, weights, partial(_told, function), len(work)):
+    for number, made in computed(spark(), work, weights, partial(told, function), len(work)):
         if isinstance(made, KafkaSpecError):
             raise made
         found |= zip(hands[number], made, strict=True)
     return [found[number] for number in range(len(units))]
-
-
-def _told(
-    function: Callable[[Sequence[Any]], Sequence[Any]], units: Sequence[Any]
-) -> Sequence[Any] | KafkaSpecError:
-    """Return the results, or an error as one: Spark would make another error of it."""
-    try:
-        return function(units)
-    except KafkaSpecError as error:
-        return error
 
 
 def _even(spark: SparkSession, increment: Increment, tasks: int) -> list[NewSegment]:
@@ -371,17 +366,12 @@ def _even(spark: SparkSession, increment: Increment, tasks: int) -> list[NewSegm
     large = [n for n, item in enumerate(increment.segments) if too_large(item.size, target)]
     work = [increment.segments[number] for number in large]
     found = _planned(
-        lambda: spark, partial(_cut, target), work, [item.size // _CUT_BYTES for item in work]
+        lambda: spark,
+        partial(cut_segments, target),
+        work,
+        [item.size // _CUT_BYTES for item in work],
     )
     parts = dict(zip(large, found, strict=True))
     return [
         part for number, item in enumerate(increment.segments) for part in parts.get(number, [item])
     ]
-
-
-def _cut(target: int, items: Sequence[NewSegment]) -> list[list[NewSegment]]:
-    return [item.parts(target) for item in items]
-
-
-def _written(units: Sequence[LakeUnit], settings: LakeSettings, mark: Mark) -> list[UnitResult]:
-    return write_units(units, settings, mark)

@@ -63,7 +63,7 @@ def spread(
     """Return the units, pickled, as rows; one partition for each hand."""
     hands = dealt(sizes, tasks or ROUNDS * slots_of(spark))
     rows = [
-        (hand, bytearray(_packed(units[number])))
+        (hand, bytearray(packed(units[number])))
         for hand, numbers in enumerate(hands)
         for number in numbers
     ]
@@ -87,11 +87,11 @@ def computed(
     numbered = list(enumerate(units))
     results = rows_of(spark, numbered, sizes, partial(_result, function), _RESULT, tasks)
     for row in results.collect() if units else ():
-        yield row.number, _unpacked(row.result)
+        yield row.number, unpacked(row.result)
 
 
 def _result(function: Callable[[Any], Any], unit: tuple[int, Any]) -> Iterator[pa.RecordBatch]:
-    result = _packed(function(unit[1]))
+    result = packed(function(unit[1]))
     yield pa.RecordBatch.from_pylist([{"number": unit[0], "result": result}], _RESULT)
 
 
@@ -115,12 +115,22 @@ def _rows(
 ) -> Iterator[pa.RecordBatch]:
     for batch in batches:
         for unit in batch.column(0):
-            yield from function(_unpacked(unit.as_py()))
+            yield from function(unpacked(unit.as_py()))
 
 
-def _packed(unit: Any) -> bytes:
+def told(function: Callable[[Any], Any], unit: Any) -> Any:
+    """Return the result, or our error as one: Spark would make another error of it."""
+    try:
+        return function(unit)
+    except KafkaSpecError as error:
+        return error
+
+
+def packed(unit: Any) -> bytes:
+    """Return a unit or a result as bytes."""
     return zlib.compress(pickle.dumps(unit), 1)
 
 
-def _unpacked(data: bytes | bytearray) -> Any:
+def unpacked(data: bytes | bytearray) -> Any:
+    """Return what ``packed`` got."""
     return pickle.loads(zlib.decompress(data))
