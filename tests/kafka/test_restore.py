@@ -25,7 +25,9 @@ from kafkaspec.log.batch import NONE
 from kafkaspec.restore.feature_levels import FEATURE_LEVELS
 from kafkaspec.restore.restore_plan import RestorePlan, RestoreReason
 from kafkaspec.restore.restoring import restore
+from kafkaspec.scenarios.damage import CRASHED
 from kafkaspec.scenarios.making import scenario
+from kafkaspec.scenarios.scenario_plan import LOGS
 from kafkaspec.state.cluster import read_cluster
 from kafkaspec.state.edited import edit_cluster, write_edited
 from kafkaspec.state.groups import read_groups
@@ -53,8 +55,14 @@ _OTHERS = sorted(
 )
 _MADE = "made"
 _TIERED = "4.3.1/tiered"
-SOURCES = [*_ALWAYS, _TIERED, f"{_MADE}/damage", *_OTHERS[:: max(SAMPLE, 1)]]
-"""Golden log directories, and a scenario: damage of each kind that is known."""
+SOURCES = [
+    *_ALWAYS,
+    _TIERED,
+    f"{_MADE}/damage/{LOGS}",
+    f"{_MADE}/damage/{CRASHED}",
+    *_OTHERS[:: max(SAMPLE, 1)],
+]
+"""Golden log directories, and a scenario: damage of each kind that is known, by a crash too."""
 _WITHOUT_PROTECTION = {
     "log.retention.ms": "1000",
     "log.initial.task.delay.ms": "500",
@@ -193,8 +201,9 @@ def _starts_again(broker: Broker, topics: Sequence[str]) -> None:
 def test_a_broker_serves_what_is_restored(version: Version, source: str, tmp_path: Path) -> None:
     place = GOLDEN / source
     if source.startswith(f"{_MADE}/"):
-        scenario(source.partition("/")[2], tmp_path / _MADE)
-        place = tmp_path / _MADE / "logs"
+        _, name, logs = source.split("/")
+        scenario(name, tmp_path / _MADE)
+        place = tmp_path / _MADE / logs
     elif not _older(source, version):
         pytest.skip("a newer release wrote it")
     sources = [place]
