@@ -22,6 +22,8 @@ from kafkaspec.forensics.dead_letters import SourceState, export_originals, read
 from kafkaspec.layout import DeadLetterLayout
 
 BROKER = Path(__file__).parent / "dead_letters"
+CLIENTS = BROKER.with_name("dead_letters_of_clients")
+_BROKEN = (1, 4, 7)
 _REJECTED = (1, 4, 7, 10)
 """Offsets that the members rejected: every third record, see ``ConsumeShared.java``."""
 Headers = list[tuple[str, bytes | None]]
@@ -121,6 +123,36 @@ def test_letters_without_their_log_keep_what_they_have(tmp_path: Path) -> None:
         (r.offset, r.key, r.value, ()) for r in wanted
     ]
     assert _letters(tmp_path / "logs", "--sources", BROKER)[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("writer", "exception", "connector"),
+    [("connect", "org.apache.kafka.connect.errors.DataException", "sensors"),
+     ("streams", "org.apache.kafka.common.errors.SerializationException", None)],
+)  # fmt: skip
+def test_letters_of_clients(
+    writer: str, exception: str, connector: str | None, tmp_path: Path
+) -> None:
+    """Connect and Streams of 4.4.0: all their headers are known, and lead to the broken records."""
+    topic = f"dlq.{writer}"
+    code, found = _letters("--topic", topic, CLIENTS)
+    assert code == 0
+    assert [each["source_offset"] for each in found] == list(_BROKEN)
+    assert {(each["writer"], each["source_topic"], each["source_partition"], each["source"],
+             each["exception"], each["connector"]) for each in found} == {
+        (writer, "readings", 0, SourceState.SAME, exception, connector)
+    }  # fmt: skip
+    (layout,) = (each for each in WRITERS if each.writer == writer)
+    with ks.Partition(CLIENTS / f"{topic}-0") as log:
+        for record in log.records():
+            own = {key for key, _ in record.headers} - {"origin"}
+            assert own == {header.key for header in layout.headers}
+    out = tmp_path / "out"
+    assert _run("--topic", topic, CLIENTS, "-o", out, "--to", "segments")[0] == 0
+    with ks.Partition(CLIENTS / "readings-0") as log, ks.Partition(out / "readings-0") as made:
+        assert list(made.records()) == [
+            record for record in log.records() if record.offset in _BROKEN
+        ]
 
 
 @pytest.mark.parametrize("writer", WRITERS, ids=lambda each: each.writer)

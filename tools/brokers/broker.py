@@ -185,9 +185,9 @@ class Broker:
         """Return what the last run of the broker logged, from level WARN on."""
         return self._kafka.output.read_text(errors="replace")
 
-    def server(self, name: str, port: int) -> Server:
+    def server(self, name: str, port: int, main: str = "kafka.Kafka") -> Server:
         """Return another process of Kafka with the settings in ``NAME.properties``."""
-        return self._server(name, "kafka.Kafka", port)
+        return self._server(name, main, port)
 
     def _server(self, name: str, main: str, port: int) -> Server:
         config = str(self.work / f"{name}.properties")
