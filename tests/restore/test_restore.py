@@ -278,6 +278,33 @@ def test_one_topic_with_two_ids_is_refused(tmp_path: Path) -> None:
     assert restore(disks, prefer=[disks[1]]).partitions[0].topic_id == "B" * 21 + "A"
 
 
+@pytest.mark.slow
+def test_several_log_directories_of_one_broker_become_one(tmp_path: Path) -> None:
+    """JBOD: each has a part of the partitions, and lines of checkpoints about them."""
+    both = [tmp_path / "disk-1", tmp_path / "disk-2"]
+    for number, disk in enumerate(both):
+        shutil.copytree(_NEWEST, disk)
+        for at, path in enumerate(sorted(each for each in disk.iterdir() if each.is_dir())):
+            if at % 2 == number and not path.name.startswith(Topic.CLUSTER_METADATA):
+                shutil.rmtree(path)
+    one = restore(_NEWEST, tmp_path / "one", write=True, id_seed=3)
+    two = restore(both, tmp_path / "two", write=True, id_seed=3)
+    assert two.verdict is RestoreVerdict.WHOLE
+    assert {each.source is None for each in two.partitions} == {False}
+    first, second = (
+        {path.relative_to(place): digest for path, digest in _digests(place).items()}
+        for place in (tmp_path / "one/logs", tmp_path / "two/logs")
+    )
+    assert first == second
+    assert [*one.groups] == [*two.groups]
+    kept = restore(both, tmp_path / "kept", write=True, keep_brokers=True, node_id=9)
+    image = read_cluster(ks.Partition(tmp_path / "kept/logs" / f"{Topic.CLUSTER_METADATA}-0")).image
+    assert kept.target is not None
+    assert {tuple(each["replicas"]) for each in image.items[ClusterKind.PARTITION].values()} == {
+        (0,)
+    }
+
+
 def test_a_log_start_of_any_copy_holds(tmp_path: Path) -> None:
     """Records that deleteRecords removed do not come back because one disk does not say so."""
     shutil.copytree(_NEWEST / "deleted-records-0", tmp_path / "a" / "deleted-records-0")
