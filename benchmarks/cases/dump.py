@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -23,6 +24,7 @@ _GATES: Mapping[int, Mapping[tuple[str, ...], float]] = {
 }
 """Bytes of records, and how many times as long Kafka's tool has to take at least as ours with some
 options."""
+_OPTIONS_GATE = 1.2
 _STARTS = {_JSON: b"{", _TEXT: b"| offset:", _STRING: b"| "}
 """What the line of a record begins with."""
 _THEIRS = "Kafka's dump tool"
@@ -63,7 +65,40 @@ def run(settings: Settings) -> Outcome:
     outcome = Outcome([table])
     for size, gates in _GATES.items():
         _compare(settings, size, gates, outcome)
+    for shape in (Shape(100), Shape(100, compression="lz4")):
+        _with_options(settings, shape, outcome)
     return outcome
+
+
+def _with_options(settings: Settings, shape: Shape, outcome: Outcome) -> None:
+    """JSON of all records, or nearly all, with options and without."""
+    log = settings.work / "options-0"
+    log.mkdir()
+    _, data = segment_file(log, shape, settings.size(64 * MIB))
+    command = [sys.executable, "-c", "from kafkaspec.cli.main import main; main()", "dump", *_JSON]
+    choices = {
+        "--limit": ["--limit", str(data.records - 1)],
+        "--from-time, --until-time": ["--from-time", "1", "--until-time", str(1 << 50)],
+        "--isolation read_committed": ["--isolation", "read_committed"],
+        "--crc ignore": ["--crc", "ignore"],
+        "a URL": [],
+    }
+    output, spent = settings.work / "options.out", dict[str, list[float]]()
+    for _ in range(settings.rounds(5)):
+        for name, options in {"": [], **choices}.items():
+            place = log.as_uri() if name == "a URL" else str(log)
+            spent.setdefault(name, []).append(_run([*command, *options, place], output)[1])
+            if name != "--limit" and _lines(output, b"{") != data.records:
+                raise AssertionError(f"{name} wrote other records")
+    table = Table(f"Dump as JSON with options, {shape.name}", ("option", "CPU, times that without"))
+    for name in choices:
+        ratio = median(a / b for a, b in zip(spent[name], spent[""], strict=True))
+        table.rows.append((name, number(ratio)))
+        what = f"`dump --format json` with {name} of {shape.name}, CPU of the process ÷ without"
+        outcome.figures.append(Figure(what, ratio, _OPTIONS_GATE, at_most=True))
+    outcome.tables.append(table)
+    output.unlink()
+    shutil.rmtree(log)
 
 
 def _name(options: Sequence[str]) -> str:

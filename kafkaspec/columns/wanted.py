@@ -47,8 +47,8 @@ class Wanted(Selection):
         start_position: byte position of the first entry to read.
         end_position: byte position of the first entry not to read, None for the end.
         apart: whether entries of which columns do not say everything are for the caller, see
-            ``Columns.entry``: control batches, those with records outside the offsets, and all
-            that the core does not decode.
+            ``Columns.entry``: control batches, batches with records outside the offsets, and
+            all that the core does not decode. Wrappers are ``Columns.cut``.
         joined: whether control batches are in columns even then.
     """
 

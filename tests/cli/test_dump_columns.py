@@ -187,6 +187,39 @@ def test_control_records_of_any_bytes(tmp_path: Path, topic: str, seed: int) -> 
             assert from_columns >= count > 20
 
 
+@each("seed", range(examples(40)))
+def test_bounds_that_cut_wrappers(tmp_path: Path, seed: int) -> None:
+    """Also of messages whose offsets do not rise, of which the first and the last say little."""
+    chance = random.Random(seed)
+    magic, entries, offset = chance.randrange(2), list[bytes](), 0
+    for _ in range(12):
+        count = chance.randrange(1, 9)
+        numbers = list(range(count))
+        if chance.random() < 0.2:
+            chance.shuffle(numbers)
+        inner = [
+            forge.legacy(n if magic else offset + n, b"v", magic=magic, timestamp=TIME + n)
+            for n in numbers
+        ]
+        if chance.random() < 0.2:
+            entries.append(forge.legacy(offset + count - 1, b"alone", magic=magic, timestamp=TIME))
+        else:
+            last = offset + (numbers[-1] if magic else count - 1)
+            entries.append(forge.wrapper(last, inner, magic=magic, timestamp=TIME))
+        offset += count
+    folder = tmp_path / "t-0"
+    folder.mkdir()
+    (folder / f"{0:020}.log").write_bytes(b"".join(entries))
+    bounds = sorted(chance.randrange(offset + 3) for _ in range(2))
+    choice = ("--from-offset", str(bounds[0]), "--until-offset", str(bounds[1]))
+    chosen = chance.choice(
+        [choice, choice[:2], choice[2:], (*choice, "--from-time", str(TIME + 2))]
+    )
+    count, from_columns = same(folder, *chosen, size=chance.choice((100, RANGE_BYTES)))
+    if "--from-time" not in chosen:
+        assert from_columns > count // 2 or count < 3
+
+
 @pytest.mark.slow
 def test_large_batches_and_long_strings(tmp_path: Path) -> None:
     path = tmp_path / f"{0:020}.log"

@@ -311,8 +311,9 @@ def _in_one_pass(
 def _reader(
     core: Core, segment: Segment, wanted: Selection, lines: Maker, item: tuple[int, int]
 ) -> Reader:
-    timed = wanted.start_timestamp is not None or wanted.end_timestamp is not None
-    sources = (*lines.sources, names.TIMESTAMP) if timed else lines.sources
+    sources = lines.sources
+    if wanted.is_range:
+        sources = (*sources, names.TIMESTAMP, names.OFFSET)
     return Reader(
         segment,
         tuple(dict.fromkeys(sources)) or (names.OFFSET,),
@@ -347,24 +348,30 @@ def _of(
 
 
 def _kept(core: Core, columns: Columns, wanted: Selection) -> Iterator[tuple[int, int]]:
-    """Yield ranges of rows whose timestamps are wanted; see ``is_timely``."""
-    earliest, end = wanted.start_timestamp, wanted.end_timestamp
-    if earliest is None and end is None:
+    """Yield ranges of rows whose offsets and timestamps are wanted; see ``is_timely``."""
+    offsets = (wanted.start_offset, wanted.end_offset) if columns.cut else (None, None)
+    bounds = (wanted.start_timestamp, wanted.end_timestamp, *offsets)
+    if all(bound is None for bound in bounds):
         yield 0, columns.rows
         return
-    values = memoryview(columns.integer_column(names.TIMESTAMP).values).cast("B")
-    marks = _outside(earliest, end).of(core, lambda _: values, columns.rows)
-    for found in _KEPT_ROWS.finditer(marks):
+
+    def values(name: str) -> memoryview:
+        return memoryview(columns.integer_column(name).values).cast("B")
+
+    for found in _KEPT_ROWS.finditer(_outside(*bounds).of(core, values, columns.rows)):
         yield found.span()
 
 
-@lru_cache(maxsize=1)
-def _outside(earliest: int | None, end: int | None) -> Marks:
-    conditions = [Compare(names.TIMESTAMP, "!=", NO_TIMESTAMP)]
-    if earliest is not None:
-        conditions.append(Compare(names.TIMESTAMP, ">=", earliest))
-    if end is not None:
-        conditions.append(Compare(names.TIMESTAMP, "<", end))
+@lru_cache(maxsize=2)
+def _outside(earliest: int | None, end: int | None, low: int | None, high: int | None) -> Marks:
+    conditions: list[Compare] = []
+    if not (earliest is None and end is None):
+        conditions.append(Compare(names.TIMESTAMP, "!=", NO_TIMESTAMP))
+    for name, least, most in ((names.TIMESTAMP, earliest, end), (names.OFFSET, low, high)):
+        if least is not None:
+            conditions.append(Compare(name, ">=", least))
+        if most is not None:
+            conditions.append(Compare(name, "<", most))
     return Marks(((condition,), 1) for condition in conditions)
 
 

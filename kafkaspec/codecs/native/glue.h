@@ -81,7 +81,7 @@ static inline int glue_bytes_of(int layout, const void *main, const ks_buffer *s
 enum {
     KS_S_BOUNDED = 1, /* offsets have an upper bound */
     KS_S_CONTROL = 2, /* control batches are wanted */
-    KS_S_APART = 4,   /* these, and what is cut by a bound, are not for the core */
+    KS_S_APART = 4,   /* these, and batches that a bound cuts, are not for the core */
     KS_S_JOINED = 8   /* control batches are for the core even then */
 };
 enum {

@@ -91,7 +91,7 @@ static void choose(const int64_t *values, int64_t capacity, int64_t count, const
             const int cut = wrapped ? bounded || rule[LOW] > INT64_MIN
                                     : first < rule[LOW] || (bounded && last >= rule[HIGH]);
             const int marks = is_batch && column[CONTROL][i] && !joined;
-            if ((apart && (cut || marks)) || !describe(column, i, kind, size, rule, b, s)) {
+            if ((apart && ((cut && !wrapped) || marks)) || !describe(column, i, kind, size, rule, b, s)) {
                 s->facts |= KS_S_OTHERWISE | (ends ? KS_S_ENDED : 0);
                 return;
             }
