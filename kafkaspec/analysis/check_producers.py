@@ -432,4 +432,4 @@ def _missing(start: BrokerStart, log: Partition, end: int, known: _Producers) ->
     if forgets:
         text += ": after a clean stop, a broker forgets producers"
         predicted = forgets_producers(clean=True, unclean=False)
-    yield replace(place.found(severity, R.MISSING_SNAPSHOT, text), predicted=predicted)
+    yield place.found(severity, R.MISSING_SNAPSHOT, text, predicted=predicted)

@@ -13,6 +13,7 @@ from kafkaspec.analysis.reasons import Area, Consequence, FindingReason
 from kafkaspec.broker.actions import BrokerAction
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.io.remote import TIERED
+from kafkaspec.results import OffsetRange
 
 __all__ = ["Area", "BrokerAction", "Finding", "FindingReason", "Place", "Severity"]
 
@@ -111,6 +112,8 @@ class Place:
         *,
         path: str = "",
         codec: str = "",
+        offsets: OffsetRange | None = None,
+        predicted: Consequence | None = None,
     ) -> Finding:
         """Return a finding; for arguments see ``Finding``."""
         return Finding(
@@ -123,6 +126,8 @@ class Place:
             offset=self.offset if offset is None else offset,
             path=path,
             codec=codec,
+            offsets=offsets,
+            predicted=predicted,
         )
 
     error = partialmethod(found, Severity.ERROR)

@@ -621,7 +621,7 @@ def _damage(directory: Path, segment: SegmentMemory, offsets: OffsetRange) -> Fi
     text = f"offsets {offsets.start} to {reach - 1}, bytes {start} to {end - 1}: "
     text += f"{_OTHERS}{_day(segment.read)}{_SAME}"
     place = Place(segment.name, Area.FILES, start, offsets.start)
-    return replace(place.error(R.DAMAGE_AT_REST, text), offsets=offsets)
+    return place.error(R.DAMAGE_AT_REST, text, offsets=offsets)
 
 
 def _first_offset(path: Path, position: int, offset: int) -> int:

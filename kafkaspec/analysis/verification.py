@@ -599,8 +599,10 @@ def _gone(items: Iterable[Missing]) -> Iterator[Finding]:
     for item in items:
         if item.lost is not None:
             place = Place(item.file, Area.FILES, item.position, item.lost.start)
-            found = replace(place.warning(R.MISSING_OFFSETS, item.message), offsets=item.lost)
-            yield replace(found, predicted=IN_DAMAGE) if item.reason is MissingWhy.BROKEN else found
+            predicted = IN_DAMAGE if item.reason is MissingWhy.BROKEN else None
+            yield place.warning(
+                R.MISSING_OFFSETS, item.message, offsets=item.lost, predicted=predicted
+            )
 
 
 def _overlap(path: Path, last_offset: int | None) -> Iterator[Finding]:

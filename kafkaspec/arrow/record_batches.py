@@ -262,6 +262,9 @@ def _from(
     parts = _parts(segment, request) if threads else [request]
     work = partial(_read, segment, place)
     for batch, position in flows_in_order(work, parts, threads, 1):
+        if isinstance(batch, KafkaSpecError):
+            report(request.on_error, batch)
+            continue
         if batch is None or position is None:
             return
         if batch.num_rows:
@@ -272,8 +275,12 @@ def _from(
 
 def _read(
     segment: Segment, place: ColumnPlace, request: Request
-) -> Iterator[tuple[pa.RecordBatch, int] | tuple[None, None]]:
-    """Yield record batches and the position reached; None if nothing after is wanted."""
+) -> Iterator[tuple[pa.RecordBatch | KafkaSpecError, int] | tuple[None, None]]:
+    """Yield record batches and the position reached, and errors of entries that are passed over.
+
+    None follows if nothing after is wanted.
+    """
+    errors: list[KafkaSpecError] = []
     reader = Reader(
         segment,
         sources_of(request),
@@ -282,13 +289,18 @@ def _read(
         allocate=allocate,
         unpacked=request.unpacked,
         own=own_of(request),
+        broken=None if request.on_error == "raise" else errors.append,
     )
     made = Arrays(request, place, segment.codec, segment.name)
     for columns in reader:
         batch = made.batch(columns)
         del columns
+        while errors:
+            yield errors.pop(0), reader.position
         yield batch, reader.position
         del batch
+    for error in errors:
+        yield error, reader.position
     if reader.ended:
         yield None, None
 

@@ -6,6 +6,7 @@ import struct
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from kafkaspec.columns.memory import (
@@ -127,7 +128,8 @@ def _columns(segment: Segment, start: int | None, on_error: OnError) -> Iterator
     while True:
         wanted = Wanted(start_offset=start, start_position=position, max_bytes=_CHUNK_BYTES)
         try:
-            yield from Reader(segment, (names.KEY, BATCH_POSITION), wanted)
+            broken = partial(report, on_error)
+            yield from Reader(segment, (names.KEY, BATCH_POSITION), wanted, broken=broken)
             return
         except KafkaSpecError as error:
             if error.reason in ALWAYS_RAISED:

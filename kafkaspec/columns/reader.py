@@ -13,9 +13,9 @@ from __future__ import annotations
 import copy
 import sys
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from itertools import islice
+from itertools import chain, islice
 from typing import Final
 
 from kafkaspec.codecs.native.core import Core
@@ -30,6 +30,7 @@ from kafkaspec.io.window import LEAST_AHEAD, Allocate
 from kafkaspec.layout.framing import ENTRY
 from kafkaspec.layout.kinds import new_entry
 from kafkaspec.log.batch import Batch, crc_error, held_payload
+from kafkaspec.log.damage import ALWAYS_RAISED
 from kafkaspec.log.default import DefaultBatch
 from kafkaspec.log.header_table import of_scan
 from kafkaspec.log.legacy import LegacyBatch
@@ -63,6 +64,7 @@ class Reader:
         allocate: Allocate = bytearray,
         unpacked: Unpacked | None = None,
         own: Sequence[str] = (),
+        broken: Callable[[KafkaSpecError], object] | None = None,
     ) -> None:
         """Prepare to read.
 
@@ -74,7 +76,10 @@ class Reader:
             allocate: allocates memory.
             unpacked: is told of each entry that was decompressed.
             own: names of columns of ``OWN``, whose values are made of objects.
+            broken: is told why an entry among others that are decoded together cannot be read;
+                they are read without it. Without this, and for other entries, the error is raised.
         """
+        self._broken = broken
         self._own = tuple(own)
         self._tell = unpacked
         self._segment = segment
@@ -214,19 +219,29 @@ class Reader:
             columns = ColumnSet(
                 core, self._names, chunk.rows, self._layout, chunk.bytes, self._allocate
             )
-            end = columns.decode(chunk.sources, chunk.entries, first)
+            taken = list[range]()
+            while True:
+                end = columns.decode(chunk.sources, chunk.entries, first)
+                taken.append(range(first, end))
+                first = end
+                if first == count:
+                    break
+                position = chunk.start + chunk.entries[first * fields + core.module.POSITION]
+                if not self._is_broken(position):
+                    break
+                first += 1
             if columns.filled:
-                yield self._columns(core, columns, chunk, range(first, end))
+                yield self._columns(core, columns, chunk, chain.from_iterable(taken))
             del columns
-            first = end
             if first < count:
                 # The core refused it: reading it as records raises the error, or succeeds.
-                position = chunk.start + chunk.entries[first * fields + core.module.POSITION]
                 yield from self._add(self._segment.batch_at(position, self._cursor))
                 yield from self._flush()
                 first += 1
 
-    def _columns(self, core: Core, columns: ColumnSet, chunk: Chunk, entries: range) -> Columns:
+    def _columns(
+        self, core: Core, columns: ColumnSet, chunk: Chunk, entries: Iterable[int]
+    ) -> Columns:
         module = core.module
         found = columns.result()
         if chunk.shifts:
@@ -246,6 +261,19 @@ class Reader:
             untimed=bool(chunk.facts & module.UNTIMED),
             markers=bool(chunk.facts & module.MARKERS),
         )
+
+    def _is_broken(self, position: int) -> bool:
+        """Return whether an entry that the core refuses cannot be read, and tell why."""
+        if self._broken is None:
+            return False
+        try:
+            self._segment.batch_at(position, self._cursor).records()
+        except KafkaSpecError as error:
+            if error.reason in ALWAYS_RAISED or error.position is None:
+                raise
+            self._broken(error)
+            return True
+        return False
 
     # -- large batches ----------------------------------------------------------------------
 

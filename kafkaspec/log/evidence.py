@@ -137,6 +137,7 @@ class SegmentExtent:
                 self._table(item)
 
     def _read_kept(self, segment: Segment, kept: Kept) -> None:
+        near = _Near(segment)
         for (start, stop, first, last, is_there), lost in zip(
             kept.ranges, kept.breaks, strict=True
         ):
@@ -148,7 +149,12 @@ class SegmentExtent:
                 self._lose(first, text, position, size)
             self._follows = self._follows and lost is None
             if is_there:
-                self._take(readable_headers(segment, start, stop))
+                table = near.of(start)
+                rows = None if table is None else _rows(table, start, stop)
+                if table is None or rows is None:
+                    self._take(readable_headers(segment, start, stop))
+                else:
+                    self._table(table, *rows)
             self.end = max(self.end, last + 1)
         self.stop = max((item.end for item in kept.ranges), default=0)
         self.tail_size = segment.size - self.stop
@@ -165,14 +171,15 @@ class SegmentExtent:
         """Note that the offsets up to ``first`` are lost."""
         self.holes.append(OffsetHole(OffsetRange(self.end, first), text, position, size, named))
 
-    def _table(self, table: HeaderTable) -> None:
-        """Take headers; as a whole if no offset is left out between the first and the last."""
-        firsts, lasts, counts = table.first_offset, table.last_offset, table.list(names.NUM_RECORDS)
+    def _table(self, table: HeaderTable, begin: int = 0, end: int | None = None) -> None:
+        """Take some headers; as a whole if no offset is left out between the first and the last."""
+        columns = table.first_offset, table.last_offset, table.list(names.NUM_RECORDS)
+        firsts, lasts, counts = (column[begin:end] for column in columns)
         if not table.has_wrappers:
             span = lasts[-1] - firsts[0] + 1
-            held = sum(lasts) - sum(firsts) + len(table)
+            held = sum(lasts) - sum(firsts) + len(firsts)
             dense = span == held == sum(counts) and all(map(lt, lasts, firsts[1:]))
-            if self._whole(firsts[0], lasts[-1], len(table), dense):
+            if self._whole(firsts[0], lasts[-1], len(firsts), dense):
                 return
         for first, last, count in zip(firsts, lasts, counts, strict=True):
             unknown = count == UNKNOWN
@@ -222,6 +229,32 @@ class SegmentExtent:
             if all(map(lt, offsets, offsets[1:])):
                 found.update(offsets)
         return sorted(found)
+
+
+class _Near:
+    """The headers at places that mostly ascend: many are read at once."""
+
+    def __init__(self, segment: Segment) -> None:
+        self._segment = segment
+        self._tables: Iterator[HeaderTable] = iter(())
+        self._table: HeaderTable | None = None
+
+    def of(self, place: int) -> HeaderTable | None:
+        """Return a table with the entry at a place; None if the codec does not scan it."""
+        while self._table is not None and self._table.end <= place:
+            self._table = next(self._tables, None)
+        if self._table is None or place < self._table.position[0]:
+            self._tables = header_tables(self._segment, place, few=True)
+            self._table = next(self._tables, None)
+        return self._table
+
+
+def _rows(table: HeaderTable, start: int, stop: int) -> tuple[int, int] | None:
+    """Return the numbers of the entries in a range; None if the table does not have them all."""
+    places = table.position
+    first, end = bisect_left(places, start), bisect_left(places, stop)
+    ends = places[end] if end < len(places) else table.end
+    return (first, end) if first < end and places[first] == start and ends == stop else None
 
 
 def whole_end(segment: Segment) -> int | None:

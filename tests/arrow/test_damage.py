@@ -6,7 +6,9 @@ import os
 import random
 import subprocess
 import sys
+from bisect import bisect_right
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,7 @@ from kafkaspec.policy import CrcPolicy, TailPolicy
 from tests import goldens
 from tests.arrow import forge
 from tests.arrow.test_columns import CODECS, LAYOUTS, records
+from tests.work import calls
 
 pa = pytest.importorskip("pyarrow")
 
@@ -206,3 +209,54 @@ def test_closing_while_reading(tmp_path: Path) -> None:
         rows = reader.read_next_batch().num_rows
         segment.close()
         assert rows + sum(batch.num_rows for batch in reader) == 900
+
+
+@pytest.mark.parametrize("compression", ["none", "gzip"])
+@pytest.mark.parametrize("layout", ["binary", "view"])
+def test_many_broken_batches_are_left_out_in_order(
+    tmp_path: Path, compression: Any, layout: Any
+) -> None:
+    """The records are those of the intact batches; each broken one is told once, in order."""
+    made = [
+        ks.encode(
+            [ks.Record(2 * at + n, at, b"k%d" % at, b"v" * n, (("h", b"x"),)) for n in (0, 1)],
+            compression=compression,
+        )
+        for at in range(300)
+    ]
+    broken = {at for at in range(300) if at % 3 == 1 or 100 <= at < 110}
+    log, starts = bytearray(), dict[int, int]()
+    for at, data in enumerate(made):
+        starts[len(log)] = at
+        log += data
+        if at in broken:
+            log[-1] ^= 1
+    intact = b"".join(data for at, data in enumerate(made) if at not in broken)
+    path, clean = tmp_path / f"{0:020}.log", tmp_path / "clean" / f"{0:020}.log"
+    clean.parent.mkdir()
+    path.write_bytes(log)
+    clean.write_bytes(intact)
+    told: list[ks.KafkaSpecError] = []
+    table = ks.Segment(path).to_arrow(on_error=told.append, layout=layout)
+    assert table.equals(ks.Segment(clean).to_arrow(layout=layout))
+    bounds = sorted(starts)
+    at_fault = [starts[bounds[bisect_right(bounds, error.position or 0) - 1]] for error in told]
+    assert at_fault == sorted(broken)
+    before, error = by_columns(ks.Segment(path), layout)
+    assert error is not None
+    assert len(before) == 2 * min(broken), "the records before the first error"
+
+
+@pytest.mark.slow
+def test_a_broken_batch_is_left_out_with_little_work(tmp_path: Path) -> None:
+    """Reading began again after each of them."""
+    work = []
+    for number in (200, 400):
+        path = tmp_path / str(number) / f"{0:020}.log"
+        path.parent.mkdir()
+        entry = ks.encode([ks.Record(0, 1, b"k", b"v")])
+        path.write_bytes((entry + entry[:-1] + b"?") * number)
+        read = partial(ks.Segment(path).to_arrow, on_error=list[ks.KafkaSpecError]().append)
+        assert read().num_rows == number
+        work.append(calls(read))
+    assert work[1] - work[0] < 200 * 160, work

@@ -164,3 +164,15 @@ def test_verify_reads_an_aborted_transaction_once(tmp_path: Path) -> None:
         log = AXES["aborted transactions"].make(folder, number)
         work.append(calls(partial(run, "verify", "--jobs", "1", log)))
     assert work[1] - work[0] < 1000 * 320, work
+
+
+@pytest.mark.slow
+def test_dump_passes_over_a_broken_batch_with_little_work(tmp_path: Path) -> None:
+    """Each batch beside a broken one was handed over alone, and its headers were read alone."""
+    work = []
+    for number in (1000, 2000):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        log = AXES["broken batches"].make(folder, number)
+        work.append(calls(partial(run, "dump", "--format", "json", log)))
+    assert work[1] - work[0] < 1000 * 400, work

@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache, partial
-from itertools import islice
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeVar
 
 from kafkaspec.cli.commands.dump_json import WRITERS, _Key, control_json
@@ -113,6 +113,10 @@ to look at by itself, an entry that the codec does not scan, an error."""
 _Read = memoryview | int | Batch | KafkaSpecError | None
 """Lines, an entry without columns, an error, or None where reading ends."""
 _Work = Callable[["_Item"], Iterator["_Read"]]
+
+_BUNCH_BYTES: Final = 1 << 16
+_BUNCH_PARTS: Final = 64
+"""Bytes of lines, and parts, that a thread hands over together."""
 
 _KEPT_ROWS: Final = re.compile(rb"\0+")
 
@@ -235,7 +239,11 @@ def read_lines(
     else:
         work = partial(_lines, core, segment, wanted, lines)
         threads = jobs if jobs > 1 else 0
-        parts = flows_in_order(work, _items(segment, wanted), threads, PIECES_AHEAD)
+        bunches = flows_in_order(
+            partial(_bunches, work, 1 if threads == 0 else _BUNCH_PARTS),
+            _items(segment, wanted), threads, PIECES_AHEAD,
+        )  # fmt: skip
+        parts = chain.from_iterable(bunches)
     for part in parts:
         if part is None:
             return
@@ -272,6 +280,26 @@ def _items(segment: Segment, wanted: Selection) -> Iterator[_Item]:
             yield from item.batches
         else:
             yield from divided(item, RANGE_BYTES)
+
+
+def _bunches(work: _Work, most: int, item: _Item) -> Iterator[list[_Read]]:
+    """Yield what is read of an item, little parts together: a thread hands each bunch over."""
+    bunch: list[_Read] = []
+    size = 0
+    try:
+        for part in work(item):
+            bunch.append(part)
+            size += len(part) if isinstance(part, memoryview) else 0
+            del part
+            if size >= _BUNCH_BYTES or len(bunch) == most:
+                yield bunch
+                bunch, size = [], 0
+    except KafkaSpecError:
+        if bunch:
+            yield bunch
+        raise
+    if bunch:
+        yield bunch
 
 
 def _lines(
