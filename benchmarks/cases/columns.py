@@ -33,7 +33,7 @@ _SHAPES = (
     Shape(1024, batch=LARGE_BATCH),
     Shape(100, headers=3, batch=LARGE_BATCH),
 )
-_VIEW_GATES = {Shape(20): 2.3, Shape(100): 1.3, Shape(1024): 0.85, Shape(100, headers=3): 1.7}
+_VIEW_GATES = {Shape(20): 2.2, Shape(100): 1.2, Shape(1024): 0.8, Shape(100, headers=3): 1.7}
 _COPY_GATES = {Shape(20): 2.6, Shape(100): 1.9, Shape(1024): 1.7, Shape(100, headers=3): 2.1}
 _NARROW_GATES = {Shape(1024): 1.3}
 _AIOKAFKA_GATES = {Shape(100): 12, Shape(1024): 6}

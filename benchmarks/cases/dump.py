@@ -110,7 +110,7 @@ def _compare(
 ) -> None:
     (table,) = outcome.tables
     path, data = segment_file(settings.work, Shape(100), settings.size(size))
-    command = [sys.executable, "-c", "from kafkaspec.cli.main import main; main()", "dump"]
+    command = [sys.executable, "-m", "kafkaspec", "dump"]
     commands: dict[str, tuple[list[str], bytes]] = {
         _name(options): ([*command, *options, str(path)], _STARTS[options]) for options in gates
     }

@@ -29,7 +29,7 @@ from kafkaspec.model import Record
 
 _COLUMNS, _OBJECTS = "columns", "objects"
 _SHAPES = (Shape(20), Shape(100), Shape(1024), Shape(100, headers=3))
-_GATES = {AIOKAFKA: 5.0, KAFKA_PYTHON: 40.0}
+_GATES = {AIOKAFKA: 6.0, KAFKA_PYTHON: 40.0}
 _GATED = Shape(100)
 _TIMES = 50
 _ROOM = 1 << 20

@@ -194,7 +194,7 @@ def _processes(path: Path, records: int, settings: Settings, outcome: Outcome) -
         ],
     )
     outcome.tables.append(table)
-    dump = [sys.executable, "-c", "from kafkaspec.cli.main import main; main()", "dump", str(path)]
+    dump = [sys.executable, "-m", "kafkaspec", "dump", str(path)]
     commands = {
         _OURS: [sys.executable, "-c", _PROGRAM, str(path)],
         _LINES: [*dump, "--format", "json"],

@@ -34,7 +34,7 @@ _SHAPES = (
     Shape(100, headers=3, batch=LARGE_BATCH),
 )
 _GATES = {Shape(100): 1.9, Shape(100, headers=3): 1.4}
-_READ, _READ_GATE = Shape(100), 1.6
+_READ, _READ_GATE = Shape(100), 1.8
 _SLOW = ("kaitai", "construct")
 
 

@@ -14,7 +14,7 @@ from kafkaspec.analysis.verification import verify
 from kafkaspec.forensics.salvage import Fate, salvage
 
 _SIZE = 256 * MIB
-_MOST = 2.0
+_MOST = 1.6
 """Most time of ``salvage``, as a multiple of that of ``verify``."""
 _DAMAGES = 10
 

@@ -20,7 +20,7 @@ from kafkaspec.stats.units import units_of_log
 _SIZE = 128 * MIB
 _SMALL = 2 * MIB
 _SHAPES = (Shape(100), Shape(1024), Shape(100, compression="zstd"))
-_GATES = {Shape(100): 12.0, Shape(1024): 8.0, Shape(100, compression="zstd"): 4.0}
+_GATE = 3.0
 """Most time of the figures, as a multiple of that of ``verify``, which is one pass in C."""
 _PEER_GATES = {Shape(100): 12, Shape(1024): 4, Shape(100, compression="zstd"): 6}
 """Least time of the loop over kafka-python, as a multiple of that of the figures."""
@@ -101,7 +101,7 @@ def run(settings: Settings) -> Outcome:
             )
         )
         what = f"`stats` against `verify`, {shape.name}"
-        outcome.figures.append(Figure(what, ratio, _GATES[shape], at_most=True))
+        outcome.figures.append(Figure(what, ratio, _GATE, at_most=True))
         what = f"a count with kafka-python against `stats`, {shape.name}"
         outcome.figures.append(Figure(what, peer, _PEER_GATES[shape], unit="x"))
         shutil.rmtree(directory)

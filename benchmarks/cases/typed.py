@@ -24,7 +24,7 @@ from kafkaspec.tables.typed_exports import export_typed
 from kafkaspec.values.avro.decoder import compile_avro
 from kafkaspec.values.decoded import Decoder
 
-_GATE = 1.5
+_GATE = 1.2
 _DUCKDB_GATE = 1.5
 _OBJECTS_GATE = 6.0
 _OURS, _THEIRS = "`export_typed`", "decoder and writer alone"

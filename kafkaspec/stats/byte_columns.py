@@ -38,6 +38,13 @@ def lengths(values: pa.Array) -> StatsNumbers:
     return found if present is None else np.where(present, found, 0)
 
 
+def chosen(values: pa.Array, rows: StatsNumbers) -> pa.Array:
+    """Return the values in some rows of a column of views, of which none is null, as bytes."""
+    views = pa.py_buffer(_words(values)[rows].tobytes())
+    buffers = [None, views, *values.buffers()[2:]]
+    return pa.Array.from_buffers(values.type, len(rows), buffers).cast(pa.binary())
+
+
 def header_lengths(headers: pa.Array) -> StatsNumbers | None:
     """Return the bytes of the keys and values of the headers of each record; None without any."""
     items = headers.values

@@ -9,20 +9,20 @@ for the segment. Counts and bounds of several segments are added, so they hold f
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Final
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from kafkaspec.stats.byte_columns import chosen
 from kafkaspec.stats.distinct import DistinctHashes
 
 COUNTERS: Final = 1024
 KEPT: Final = 128
 KEY_BYTES: Final = 256
 """Bytes of a key that are kept."""
-
-_SLOTS: Final = 1 << 16
 
 _Counts = NDArray[np.int64]
 
@@ -73,9 +73,11 @@ class Heaviest:
         if len(fresh):
             places = _places(hashes, fresh)
             places = places if rows is None else rows[places]
-            for name, place in zip(fresh.tolist(), places.tolist(), strict=True):
-                key = keys[place].as_buffer()
-                known_keys[name] = key[:KEY_BYTES].to_pybytes(), key.size
+            _, bounds, data = chosen(keys, places).buffers()
+            ends = np.frombuffer(bounds, np.int32, len(places) + 1).tolist()
+            found = memoryview(data) if data else b""
+            for name, (start, end) in zip(fresh.tolist(), pairwise(ends), strict=True):
+                known_keys[name] = bytes(found[start : min(end, start + KEY_BYTES)]), end - start
         self._keys = {name: known_keys[name] for name in self._hashes.tolist()}
 
     @property
@@ -98,9 +100,9 @@ class Heaviest:
 
 def _places(hashes: DistinctHashes, names: DistinctHashes) -> _Counts:
     """Return where some hashes are among others; few of these are looked at closely."""
-    table = np.zeros(_SLOTS, bool)
-    table[names % np.uint64(_SLOTS)] = True
-    close = np.flatnonzero(table[hashes % np.uint64(_SLOTS)])
+    table = np.zeros(1 << 16, bool)
+    table[names.astype(np.uint16)] = True
+    close = np.flatnonzero(table[hashes.astype(np.uint16)])
     at = np.minimum(np.searchsorted(names, hashes[close]), len(names) - 1)
     same = names[at] == hashes[close]
     places = np.zeros(len(names), np.int64)
