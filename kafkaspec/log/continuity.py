@@ -16,6 +16,7 @@ from kafkaspec.log.batch import NONE
 from kafkaspec.log.entries import entry_end
 from kafkaspec.log.headers import header_tables
 from kafkaspec.log.listed import SegmentFile, TopicLog
+from kafkaspec.log.lookup import last_headers
 from kafkaspec.log.segment import Segment
 
 
@@ -104,6 +105,9 @@ def _epoch_before(item: SegmentFile, offset: int) -> int:
     """Return the epoch of the batch with the offset before; -1 if compaction removed it."""
     try:
         with Segment(item.path, mapped=False) as segment:
+            found = _epoch_at_end(segment, offset)
+            if found is not None:
+                return found
             batch = next(segment.batches(start_offset=offset - 1), None)
             return (
                 NONE
@@ -112,6 +116,18 @@ def _epoch_before(item: SegmentFile, offset: int) -> int:
             )
     except KafkaSpecError:  # reading says what is damaged
         return NONE
+
+
+def _epoch_at_end(segment: Segment, offset: int) -> int | None:
+    """Return the same by one read, if the batch is near the end of the segment; None if not."""
+    for table in last_headers(segment) or ():
+        if isinstance(table, KafkaSpecError):
+            return None
+        rows = zip(table.first_offset, table.last_offset, table.leader_epoch, strict=True)
+        for first, last, epoch in rows:
+            if last >= offset - 1:
+                return epoch if first < offset else None
+    return None
 
 
 def _first_above(log: TopicLog, epoch: int) -> int:

@@ -22,6 +22,7 @@ from kafkaspec.spark.options import read_options
 from kafkaspec.spark.paths import find_logs
 from kafkaspec.spark.planning import plan
 from tests.counting import Counted, counted
+from tests.lake.test_increments import after
 from tests.spark import logs
 from tests.spark.reading import table, tasks
 from tests.work import calls
@@ -205,3 +206,15 @@ def test_an_increment_of_a_lake_takes_one_read_of_each_segment(tmp_path: Path) -
         assert closed == len(list(root.rglob("*.log"))) - 4 > 100  # the active ones wait
         assert max(Counted.of(".log").values()) == 1
         assert len(Counted.of(".log")) <= closed + 4
+
+
+def test_the_next_increment_takes_one_read_more(tmp_path: Path) -> None:
+    """Of the segment where the last one ended: by its leader epoch, the log is the same."""
+    orders = logs.make(tmp_path / "many" / "orders-0", 60, segment_bytes=500)
+    first = plan_increment(find_logs(str(orders.parent), log_start=False), {}, most=10)
+    with counted(orders.parent) as url:
+        found = find_logs(url, log_start=False)
+        made = plan_increment(found, {("orders", 0): after(first)})
+        assert len(made.segments) > 10
+        assert set(Counted.of(".log").values()) == {1}
+        assert len(Counted.of(".log")) == len(made.segments) + 1
