@@ -11,12 +11,12 @@ import inspect
 import re
 import sys
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import is_dataclass
 from functools import cache, cached_property
 from importlib import import_module
 from pathlib import Path
-from types import FunctionType
+from types import FunctionType, ModuleType
 from typing import Any, Final, get_type_hints
 
 import kafkaspec
@@ -24,6 +24,7 @@ import kafkaspec.spark
 from kafkaspec.arrow.schema import Request
 from kafkaspec.conversion.choices import Choices
 from kafkaspec.conversion.options import ChoiceOptions
+from kafkaspec.lake import maintenance, restoring, tables
 from kafkaspec.log.batch import FORMER
 from kafkaspec.log.encoding import EncodeOptions
 from kafkaspec.log.entries import Entries
@@ -46,7 +47,8 @@ used, so that the import is cheap. For examples, see [Read and write from Python
 and [Arrow](guide/arrow.md). [Types](#types) has the words and options that signatures name, and
 [Results](#results) the classes that come out.
 
-Other public modules: `kafkaspec.spark` ([Spark](guide/spark.md)), `kafkaspec.conformance`
+Other public modules: `kafkaspec.spark` ([Spark](guide/spark.md)), `kafkaspec.lake`
+([The lake](guide/lake.md)), `kafkaspec.conformance`
 ([Test your own decoder](guide/conform.md)), `kafkaspec.arrow.messages`
 ([Internal topics](guide/arrow.md#internal-topics)), and `kafkaspec.files.checkpoints`, which
 reads and writes the text files of a log directory. Names that begin with an underscore may change
@@ -96,6 +98,7 @@ def page() -> str:
             lines += _members(name, value, linked)
     lines += ["### Reason", "", _meaning(kafkaspec.Reason), "", *_words(kafkaspec.Reason), ""]
     lines += _spark(linked)
+    lines += _lake(linked)
     results: dict[type, list[str]] = {}
     while left := linked.classes.keys() - results.keys():  # these name others
         for class_ in sorted(left, key=_by_name):
@@ -111,25 +114,42 @@ def page() -> str:
     return _HEAD + "\n".join([*lines, *others, *types]).rstrip() + "\n"
 
 
+_LAKE: Final = (tables, maintenance, restoring)
+"""Modules of ``kafkaspec.lake`` with public functions."""
+
+
 def _spark(linked: _Linked) -> list[str]:
     """Return the functions and errors of ``kafkaspec.spark``, and the functions of its jobs."""
     text = "`import kafkaspec.spark` needs the extra `spark`. [Spark](guide/spark.md) explains the "
     text += "options of its data source, and its jobs, which are in `kafkaspec.spark.jobs`."
-    lines = ["## Spark", "", text, ""]
     modules = [
         ("", kafkaspec.spark),
         *((f"jobs.{name}.", getattr(jobs, name)) for name in dir(jobs)),
     ]
+    return ["## Spark", "", text, "", *_modules("spark", modules, linked)]
+
+
+def _lake(linked: _Linked) -> list[str]:
+    """Return the functions of ``kafkaspec.lake`` that open, maintain and restore a lake."""
+    text = "`kafkaspec.lake` needs the extra `lake`, and no Spark: what `kafkaspec.spark.lake` has "
+    text += "filled can be opened, maintained and restored. See [the lake](guide/lake.md)."
+    modules = [(f"{module.__name__.split('.')[-1]}.", module) for module in _LAKE]
+    return ["## Lake", "", text, "", *_modules("lake", modules, linked)]
+
+
+def _modules(package: str, modules: Iterable[tuple[str, ModuleType]], linked: _Linked) -> list[str]:
+    """Return the functions and errors of modules of a package."""
+    lines: list[str] = []
     for prefix, module in modules:
         for name in module.__all__:
             value = getattr(module, name)
             if isinstance(value, FunctionType):
-                title = f"### spark.{prefix}{name}"
-                lines += _function(f"kafkaspec.spark.{prefix}{name}", value, linked, title)
+                title = f"### {package}.{prefix}{name}"
+                lines += _function(f"kafkaspec.{package}.{prefix}{name}", value, linked, title)
             elif _is_error(value):
                 bases = " and ".join(f"`{base.__name__}`" for base in value.__bases__)
-                lines += [f"### spark.{name}", ""]
-                lines += [f"`kafkaspec.spark.{name}` ({bases}). {_meaning(value)}", ""]
+                lines += [f"### {package}.{name}", ""]
+                lines += [f"`kafkaspec.{package}.{name}` ({bases}). {_meaning(value)}", ""]
     return lines
 
 

@@ -23,6 +23,8 @@ from kafkaspec.lake.parquet import LakeWriter
 from kafkaspec.lake.schema import SCHEMAS, typed_schema
 from kafkaspec.lake.store import THREADS
 
+__all__ = ["maintain"]
+
 FILE_SIZE: Final = 512 << 20
 """Bytes of a file, about."""
 AGE: Final = timedelta(days=7)

@@ -41,6 +41,8 @@ from kafkaspec.output.atomic import DirectoryAside, require_new
 from kafkaspec.output.places import check_output
 from kafkaspec.writing.rebuild import rebuild_into
 
+__all__ = ["restore_logs"]
+
 CHUNK_BYTES: Final = 32 << 20
 """Bytes of entries whose rows are in memory at a time; one entry may be larger."""
 _HEADERS: Final = [

@@ -16,6 +16,8 @@ from kafkaspec.lake.iceberg import CATALOG, IcebergLake
 from kafkaspec.lake.schema import PROGRESS
 from kafkaspec.lake.store import Store
 
+__all__ = ["open_lake"]
+
 FORMATS: Final = {DeltaLake.to: "_delta_log", IcebergLake.to: "metadata"}
 """Formats of a lake, with the directory that each table of one has."""
 

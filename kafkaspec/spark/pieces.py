@@ -184,14 +184,15 @@ def _headers(values: pa.Array, piece: TaskPiece) -> pa.Array:
     return pa.ListArray.from_arrays(offsets, items, type=HEADERS, mask=empty)
 
 
-def _of_batches(values: pa.Array, piece: TaskPiece) -> pa.Array:
-    """Return timestamps of batches in µs; null for none."""
+def _as_stored(values: pa.Array, piece: TaskPiece) -> pa.Array:
+    """Return timestamps in µs; null for none."""
     return _in_microseconds(values.view(pa.int64()), piece)
 
 
 _CONVERSIONS: Final[dict[str, Callable[[Any, TaskPiece], pa.Array]]] = {
-    **{item.name: _of_batches for item in ROWS if pa.types.is_timestamp(item.type)},
+    **{item.name: _as_stored for item in ROWS if pa.types.is_timestamp(item.type)},
     "timestamp": _timestamps,
+    "own_timestamp": _as_stored,
     "headers": _headers,
     "control_type": lambda values, _: values.is_valid(),
     "compression": lambda values, _: values.dictionary_decode(),

@@ -71,6 +71,7 @@ _RECORD: Final = {
 }
 _BATCH: Final = {
     "baseOffset": _of("batch_base_offset"),
+    "ownTimestamp": _of("own_timestamp"),
     "leaderEpoch": _of("leader_epoch"),
     "producerId": _of("producer_id"),
     "producerEpoch": _of("producer_epoch"),

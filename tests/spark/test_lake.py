@@ -113,6 +113,18 @@ def test_a_stream_feeds_a_lake(spark: SparkSession, tmp_path: Path) -> None:
     assert sum(records(place).values()) == 35
 
 
+@pytest.mark.parametrize(
+    "options", [("--value", "nosuch"), ("--value", "text", "--key-format", "?")]
+)
+def test_a_format_that_is_none_is_refused_before_anything_is_written(
+    source: Path, tmp_path: Path, options: tuple[str, ...]
+) -> None:
+    done = run("spark", "lake", source, "-o", tmp_path / "lake", "--active", *options)
+    assert done.exit_code == 2
+    assert f"no format {options[-1]!r}; there are " in done.stderr
+    assert not (tmp_path / "lake").exists()
+
+
 def test_the_command_and_back(spark: SparkSession, source: Path, tmp_path: Path) -> None:
     place, back = tmp_path / "lake", tmp_path / "back"
     done = run("spark", "lake", source, "-o", place, "--active", "--exact")

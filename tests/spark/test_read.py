@@ -9,6 +9,7 @@ import pytest
 
 pytest.importorskip("pyspark")
 
+import kafkaspec.spark
 from kafkaspec import LogDirectory, Partition, Record, encode
 from kafkaspec import open as open_log
 from kafkaspec.spark.schema import BATCH_COLUMNS, COLUMNS
@@ -138,6 +139,23 @@ def test_the_columns_of_batches_come_on_request(spark: SparkSession) -> None:
     )
     assert tuple(frame.columns[-len(BATCH_COLUMNS) :]) == BATCH_COLUMNS
     assert frame.where("isTransactional and producerId < 0").count() == 0
+
+
+@pytest.mark.parametrize("version", ["0.8.2.2", "0.10.2.2", "4.3.1"])
+def test_the_timestamp_of_the_producer(spark: SparkSession, version: str) -> None:
+    """With LogAppendTime, batches and wrappers say another one; magic 0 has none."""
+    place = GOLDEN / version / "logs"
+    found = kafkaspec.spark.read(spark, str(place), columns=["topic", "offset", "ownTimestamp"])
+    rows = found.selectExpr("topic", "offset", "unix_millis(ownTimestamp)").collect()
+    with open_log(place) as opened:
+        columns = opened.to_arrow(columns=["topic", "offset", "own_timestamp"])
+    stamps = columns["own_timestamp"].cast("int64").to_pylist()
+    topics, offsets = (columns[name].to_pylist() for name in ("topic", "offset"))
+    key = lambda row: (row[0], row[1], row[2] or -1)  # noqa: E731
+    assert sorted(map(tuple, rows), key=key) == sorted(
+        zip(topics, offsets, stamps, strict=True), key=key
+    )
+    assert (set(stamps) == {None}) == (version == "0.8.2.2")
 
 
 def test_wal_objects_by_their_coordinates(spark: SparkSession) -> None:

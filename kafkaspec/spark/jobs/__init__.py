@@ -10,9 +10,9 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from kafkaspec.spark.jobs import compaction, dead_letters, export, messages, stats, verify
+    from kafkaspec.spark.jobs import compaction, dead_letters, export, lake, messages, stats, verify
 
-__all__ = ["compaction", "dead_letters", "export", "messages", "stats", "verify"]
+__all__ = ["compaction", "dead_letters", "export", "lake", "messages", "stats", "verify"]
 
 
 def __getattr__(name: str) -> ModuleType:

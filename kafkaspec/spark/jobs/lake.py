@@ -87,7 +87,14 @@ class LakeAsked:
 
         Raises:
             OptionError: an option has another value.
+            SchemaError: so has ``value`` or ``key``.
         """
+        given = [name for name in (self.value, self.key) if name is not None]
+        if given:
+            from kafkaspec.values.fixed import check_format
+
+            for name in given:
+                check_format(name)
         if self.max_segments is not None and self.max_segments < 1:
             raise OptionError(f"max_segments is 1 or more, not {self.max_segments}")
         _ = self.file_bytes

@@ -3,6 +3,19 @@
 from __future__ import annotations
 
 from kafkaspec.values.decoded import RecordDecoder
-from kafkaspec.values.fixed.formats import CONNECT_CONFIG, FIXED_FORMATS, fixed, topic_formats
+from kafkaspec.values.fixed.formats import (
+    CONNECT_CONFIG,
+    FIXED_FORMATS,
+    check_format,
+    fixed,
+    topic_formats,
+)
 
-__all__ = ["CONNECT_CONFIG", "FIXED_FORMATS", "RecordDecoder", "fixed", "topic_formats"]
+__all__ = [
+    "CONNECT_CONFIG",
+    "FIXED_FORMATS",
+    "RecordDecoder",
+    "check_format",
+    "fixed",
+    "topic_formats",
+]

@@ -30,7 +30,7 @@ from kafkaspec.values.json_schema.reading import (
     text_decoder,
 )
 from kafkaspec.values.json_schema.shapes import JsonText
-from kafkaspec.values.options import Options
+from kafkaspec.values.options import AUTO, BYTES, DECODE, DEFAULT_OPTIONS, Options
 
 Inner = Callable[[str], Decoder]
 """Returns the decoder of a format that is not a fixed one, by its name."""
@@ -157,6 +157,16 @@ def fixed(
         inner: returns decoders of formats within others that are none of ``FIXED_FORMATS``.
     """
     return _Names(options, sample, secrets, inner).decoder(name, 0)
+
+
+def check_format(name: str) -> None:
+    """Refuse what is not the name of a format that needs no schema, and no ``decode`` or ``auto``.
+
+    Raises:
+        SchemaError: it is not.
+    """
+    if name not in (BYTES, DECODE, AUTO):
+        fixed(name, DEFAULT_OPTIONS)
 
 
 @dataclass(frozen=True, slots=True)
