@@ -83,10 +83,10 @@ def _with_options(settings: Settings, shape: Shape, outcome: Outcome) -> None:
         "--crc ignore": ["--crc", "ignore"],
         "a URL": [],
     }
-    output, spent = settings.work / "options.out", dict[str, list[float]]()
+    spent = dict[str, list[float]]()
     for _ in range(settings.rounds(5)):
         for name, options in {"": [], **choices}.items():
-            place = log.as_uri() if name == "a URL" else str(log)
+            place, output = log.as_uri() if name == "a URL" else str(log), log / f"{name}.out"
             spent.setdefault(name, []).append(_run([*command, *options, place], output)[1])
             if name != "--limit" and _lines(output, b"{") != data.records:
                 raise AssertionError(f"{name} wrote other records")
@@ -97,7 +97,6 @@ def _with_options(settings: Settings, shape: Shape, outcome: Outcome) -> None:
         what = f"`dump --format json` with {name} of {shape.name}, CPU of the process ÷ without"
         outcome.figures.append(Figure(what, ratio, _OPTIONS_GATE, at_most=True))
     outcome.tables.append(table)
-    output.unlink()
     shutil.rmtree(log)
 
 
