@@ -220,7 +220,7 @@ def count_plain(core: Core, data: Buffer, kind: EntryKind) -> int | None:
 
 
 def _are_plain(core: Core, table: EntryTable, kind: EntryKind) -> bool:
-    """Return whether all entries are of a kind, and have the default in each field of their own."""
+    """Return whether all entries are of a kind, with defaults in the fields that only it has."""
     wanted = {MAGIC: kind.magic}
     wanted |= {field.name: field.default for field in (*own_fields(kind).header, *fields_outside())}
     try:

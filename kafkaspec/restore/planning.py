@@ -17,6 +17,7 @@ from kafkaspec._generated.layout.topics import Topic
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files.checkpoints import kafka_uuid
 from kafkaspec.log.batch import NONE
+from kafkaspec.log.missing import MissingWhy
 from kafkaspec.log.partition import Partition
 from kafkaspec.messages.lookup import key_says
 from kafkaspec.model import Record
@@ -45,7 +46,7 @@ from kafkaspec.restore.restore_plan import (
 from kafkaspec.restore.staging import RestoredLogs
 from kafkaspec.restore.surviving_metadata import surviving_metadata
 from kafkaspec.restore.topic_settings import topic_settings
-from kafkaspec.results import OffsetRange, Strength
+from kafkaspec.results import Finding, OffsetRange, Strength
 from kafkaspec.state.cluster import Cluster
 from kafkaspec.state.framed import LeftOut
 from kafkaspec.state.groups import GroupsState, read_groups
@@ -244,10 +245,11 @@ class RestorePlanner:
                 RestoreReason.FILLED, f"taken from {batch.source}", file=taken.path,
                 offsets=OffsetRange(batch.first_offset, batch.last_offset + 1), **place,
             )  # fmt: skip
-        lost = (
-            [each for each in taken.content.lost if each.is_loss] if report is None else report.lost
-        )
-        for each in lost:
+        lost = [each for each in taken.content.lost if each.is_loss]
+        read: list[Finding] = list(lost)
+        if report is not None:  # a salvaged log ends before its tail, whose offsets no one knows
+            read = [*report.lost, *(each for each in lost if each.reason is MissingWhy.TAIL)]
+        for each in read:
             for offsets in [None] if each.offsets is None else unfilled(each.offsets, filled):
                 self._find(
                     RestoreReason.LOST_OFFSETS, each.message, file=taken.path, offsets=offsets,

@@ -43,6 +43,7 @@ class LogContent:
         producer_id: the largest producer id, -1 for none.
         late: first offset of the first batch with a timestamp after a point in time; None for none.
         lost: what is missing in the log.
+        broken_end: whether a reader fails at the end, which is more than one batch cut off.
     """
 
     end_offset: int
@@ -50,6 +51,7 @@ class LogContent:
     producer_id: int = NONE
     late: int | None = None
     lost: list[Missing] = field(default_factory=list)
+    broken_end: bool = False
 
 
 @dataclass(slots=True)
@@ -100,7 +102,8 @@ class PartitionCopy:
     @property
     def is_damaged(self) -> bool:
         """Whether a broker would lose more of it than the end that was never written."""
-        return any(each.reason in _DAMAGE and each.is_loss for each in self.content.lost)
+        lost = any(each.reason in _DAMAGE and each.is_loss for each in self.content.lost)
+        return lost or self.content.broken_end
 
     @property
     def rank(self) -> tuple[int, int, bool]:
@@ -226,6 +229,10 @@ def content_of(log: Partition, at: int | None = None) -> LogContent:
     for error in unread.errors:
         if error.reason is Reason.UNREADABLE:
             raise error
+    try:
+        _ = log.log_end_offset
+    except KafkaSpecError:
+        found.broken_end = True
     return found
 
 

@@ -350,6 +350,19 @@ def test_a_hole_is_filled_from_another_copy(tmp_path: Path) -> None:
     assert _records(tmp_path / "again/logs/segments-0") == kept
 
 
+def test_batches_that_were_cut_at_the_end_of_a_log_are_said(tmp_path: Path) -> None:
+    """More than one of them: a reader takes only the last for the end that was never written."""
+    batches = [ks.encode([ks.Record(at, 5, b"k%d" % at, b"v")]) for at in range(5)]
+    source = tmp_path / "source" / "t-0"
+    source.mkdir(parents=True)
+    cut = [data[:-at] for at, data in enumerate(batches[2:5], 50)]
+    (source / f"{0:020}.log").write_bytes(b"".join([*batches[:2], *cut]))
+    plan = restore(source.parent, tmp_path / "out", write=True)
+    assert _reasons(plan, RestoreReason.LOST_OFFSETS) == [("t", 0)]
+    restored = _records(tmp_path / "out" / "logs" / "t-0")
+    assert [record.offset for record in restored] == [0, 1]
+
+
 def test_segments_in_remote_storage_are_fetched(tmp_path: Path) -> None:
     """A topic that has most of its log in remote storage comes back whole, without it."""
     tiered = GOLDEN / "4.3.1" / "tiered"
