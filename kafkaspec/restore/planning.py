@@ -403,10 +403,11 @@ class RestorePlanner:
             text = "set remote.log.storage.manager.class.name and the settings of its plugin"
             self._find(RestoreReason.CONFIGURE, text)
         for copy in copies:
-            if copy is not None and copy.log.topic_id is not None:
+            if copy is not None:
                 made = remote_records(
                     copy.log, known["segment_id"].to_pylist(), self.settings.controllers[0][0]
                 )
+                assert copy.log.topic_id is not None  # or there are no records
                 number = metadata_partition(copy.log.topic_id, copy.partition, count)
                 if made:
                     records.setdefault(number, []).extend(made)
