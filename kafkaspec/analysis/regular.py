@@ -101,9 +101,9 @@ class RegularPart(inspection.Inspected):
     def data(self, first: int, stop: int) -> Iterator[tuple[int, int]]:
         """Yield the parts of a run that have one producer each, without those that have none."""
         ids = self.column(names.PRODUCER_ID)
-        others = self.marks[:stop].translate(_OTHERS)
+        others, start = self.marks[first:stop].translate(_OTHERS), first
         while first < stop:
-            end = _next(others, first + 1)
+            end = start + _next(others, first - start + 1)
             if ids[first] >= 0:
                 yield first, end
             first = end
