@@ -35,7 +35,7 @@ from kafkaspec.log.default import DefaultBatch
 from kafkaspec.log.header_table import of_scan
 from kafkaspec.log.legacy import LegacyBatch
 from kafkaspec.log.lookup import start_position
-from kafkaspec.log.pieces import PIECE_BYTES, WHOLE_BYTES, Piece, runs_of
+from kafkaspec.log.pieces import PIECE_BYTES, WHOLE_BYTES, Piece, Pieces, runs_of
 from kafkaspec.log.segment import Segment
 from kafkaspec.model import Buffer
 
@@ -280,7 +280,11 @@ class Reader:
     def _large(self, core: Core, batch: Batch, payload: Buffer | None) -> Iterator[Columns]:
         """Read a batch in pieces; ``payload`` is what ``held_payload`` returns."""
         if self._wanted.apart:
-            yield from self._add(batch)
+            if isinstance(batch, DefaultBatch) and (pieces := self._joined(batch, payload)):
+                yield from self._flush()
+                yield from (self._piece(core, batch, piece) for piece in pieces)
+            else:
+                yield from self._add(batch)
             return
         if isinstance(batch, LegacyBatch):
             yield from self._wrapped(core, batch, payload)
@@ -293,6 +297,24 @@ class Reader:
             raise crc_error(batch)
         for piece in batch.pieces(payload):
             yield self._piece(core, batch, piece)
+
+    def _joined(self, batch: DefaultBatch, payload: Buffer | None) -> Pieces | None:
+        """Return the pieces of a large batch that is wanted whole; None if it is the caller's."""
+        wanted = self._wanted
+        if not wanted.joined or batch.is_control:
+            return None
+        low, high = wanted.start_offset, wanted.end_offset
+        if (low is not None and batch.base_offset < low) or not batch.num_records:
+            return None
+        if high is not None and batch.last_offset >= high:
+            return None
+        if self._segment.crc == "raise" and not batch.crc_valid:
+            return None
+        with suppress(KafkaSpecError):  # the caller reports it
+            pieces = batch.pieces(payload)
+            if pieces.largest <= WHOLE_BYTES:
+                return pieces
+        return None
 
     def _wrapped(self, core: Core, batch: LegacyBatch, payload: Buffer | None) -> Iterator[Columns]:
         """Read a wrapper in pieces, if it is regular."""
@@ -377,7 +399,7 @@ class Reader:
         passed |= wanted.aborted.holds(batch)
         if not passed and (wanted.include_control or not batch.is_control):
             large = batch.size > self._most and not stands_alone
-            if self._core is not None and large and not self._wanted.apart:
+            if self._core is not None and large and not (wanted.apart and batch.is_compressed):
                 yield from self._large(self._core, batch, held_payload(batch))
             else:
                 yield from self._add(batch)

@@ -49,7 +49,7 @@ class Wanted(Selection):
         apart: whether entries of which columns do not say everything are for the caller, see
             ``Columns.entry``: control batches, batches with records outside the offsets, and
             all that the core does not decode. Wrappers are ``Columns.cut``.
-        joined: whether control batches are in columns even then.
+        joined: whether control batches are in columns even then, and large batches in pieces.
     """
 
     max_bytes: int = CHUNK_BYTES

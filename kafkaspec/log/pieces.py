@@ -141,6 +141,11 @@ class Pieces:
         count: int = getattr(self._message, kind_of(self._message).count)
         return count
 
+    @property
+    def largest(self) -> int:
+        """Bytes of the largest piece."""
+        return max((size for _, size in self._bounds), default=0)
+
     def __iter__(self) -> Iterator[Piece]:
         window = PieceWindow(self._chunks())
         first = position = 0

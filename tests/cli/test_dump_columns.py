@@ -17,7 +17,9 @@ from hypothesis import strategies as st
 
 from kafkaspec.cli.commands import dump, dump_columns
 from kafkaspec.codecs import codec_names
+from kafkaspec.columns import reader
 from kafkaspec.columns.json_lines import RANGE_BYTES, JsonLines
+from kafkaspec.log import pieces
 from kafkaspec.log.encoding import encode
 from kafkaspec.model import Record
 from tests.analysis.entries import marker_batch
@@ -229,7 +231,7 @@ def test_large_batches_and_long_strings(tmp_path: Path) -> None:
         + encode([made._replace(offset=offset) for offset in range(1, 4)])
         + encode([made._replace(offset=5, key=None, value=b"")])
     )
-    assert same(path) == (5, 2)
+    assert same(path) == (5, 5)  # a large batch comes in pieces
 
 
 @pytest.mark.slow
@@ -304,3 +306,33 @@ def test_urls(tmp_path: Path) -> None:
         count, from_columns = same(f"memory://dump/{source.name}", *chance.choice(GOING_ON[:-2]))
         assert seed or from_columns > count // 4
         files.rm("/dump", recursive=True)
+
+
+@pytest.fixture
+def _all_are_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Batches of more than a few bytes are large."""
+    for module in (reader, pieces):
+        monkeypatch.setattr(module, "PIECE_BYTES", 60)
+    monkeypatch.setattr(reader, "WHOLE_BYTES", 200)
+    monkeypatch.setattr(dump_columns, "WHOLE_BYTES", 200)
+
+
+@pytest.mark.usefixtures("_all_are_large")
+@each("choice", CHOICES)
+def test_large_batches(choice: tuple[str, ...]) -> None:
+    """They come in pieces of columns, unless only some of their records are wanted."""
+    count, from_columns = same(*distinct_partitions("4.3.1"), *choice)
+    if choice == ():
+        assert from_columns > count // 2
+
+
+@pytest.mark.usefixtures("_all_are_large")
+@each("seed", range(examples(40)))
+def test_damaged_large_batches(tmp_path: Path, seed: int) -> None:
+    chance = random.Random(seed)
+    source = chance.choice(partitions("4.3.1"))
+    partition = Path(shutil.copytree(source, tmp_path / source.name))
+    for victim in sorted(partition.glob("*.log")):
+        if victim.stat().st_size:
+            victim.write_bytes(damage(bytearray(victim.read_bytes()), chance))
+    same(partition, *chance.choice(GOING_ON))
