@@ -93,6 +93,7 @@ def planned(root: Path, batch: bytes, segments: int) -> dict[str, float]:
     command = [sys.executable, "-m", "benchmarks.lake.planning", str(place)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     shutil.rmtree(place)
+    click.echo(f"plan: {done.stdout.strip()}", err=True)
     found: dict[str, float] = json.loads(done.stdout)
     return found
 

@@ -68,8 +68,8 @@ def spread(
         for number in numbers
     ]
     frame = spark.createDataFrame(rows, "hand int, unit binary")
-    # By range, as a hash would lay several hands into one partition.
-    return frame.repartitionByRange(len(hands), "hand").select("unit")
+    # A hash would lay several hands into one partition, and for ranges Spark reads all rows first.
+    return frame.repartitionById(len(hands), "hand").select("unit")
 
 
 def computed(
