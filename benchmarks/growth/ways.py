@@ -52,7 +52,8 @@ class Way:
     def title(self) -> str:
         """The command with the options that matter."""
         words = shlex.split(self.arguments)
-        return " ".join(word for word in words if "{" not in word and word != "-o") or "planning"
+        plain = " ".join(word for word in words if "{" not in word and word != "-o")
+        return plain if self.module == "kafkaspec" else f"planning {plain}".rstrip()
 
 
 WAYS: Final[dict[str, list[Way] | str]] = {
@@ -94,5 +95,9 @@ WAYS: Final[dict[str, list[Way] | str]] = {
     "redact": [Way("redact --key k --on-error skip {path} -o {out}")],
     "partitions": [Way("partitions {path}")],
     "spec": "it compares specifications, of which there is one",
-    "spark": [Way("{path}", LOGS, "benchmarks.growth.planning")],
+    "spark": [
+        Way("{path}", LOGS, "benchmarks.growth.planning"),
+        Way("lake {path} {out}", ["partitions", "segments"], "benchmarks.growth.planning"),
+        Way("state {path} {out}", ["partitions", "segments"], "benchmarks.growth.planning"),
+    ],
 }

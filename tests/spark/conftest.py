@@ -45,3 +45,22 @@ def spark(java: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Spar
     made = session(tmp_path_factory.mktemp("spark"), "local[2,2]", settings)
     yield made
     made.stop()
+
+
+@pytest.fixture
+def object_stores(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """An object store on the loopback, which driver and workers know by their environment."""
+    pytest.importorskip("s3fs")
+    pytest.importorskip("moto")
+    import s3fs
+
+    from tests.serving import object_store
+
+    with object_store() as settings:
+        environment = spark.sparkContext.environment
+        for name, value in settings.items():
+            monkeypatch.setenv(name, value)
+            monkeypatch.setitem(environment, name, value)
+        s3fs.S3FileSystem.clear_instance_cache()
+        yield
+        s3fs.S3FileSystem.clear_instance_cache()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -95,24 +94,15 @@ def test_jobs_take_paths_as_hadoop_writes_them(
 
 
 @pytest.fixture
-def bucket(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """An object store on the loopback, which driver and workers know by their environment."""
-    pytest.importorskip("s3fs")
-    pytest.importorskip("moto")
+def bucket(object_stores: None) -> str:
+    """Segments in an object store."""
     import s3fs
 
-    from tests.serving import object_store
-
-    with object_store() as settings:
-        environment = spark.sparkContext.environment
-        for name, value in settings.items():
-            monkeypatch.setenv(name, value)
-            monkeypatch.setitem(environment, name, value)
-        files = s3fs.S3FileSystem(skip_instance_cache=True)
-        files.mkdir("spark")
-        for path in SOURCE.iterdir():
-            files.put_file(str(path), f"spark/logs/{SOURCE.name}/{path.name}")
-        yield "s3a://spark/logs"
+    files = s3fs.S3FileSystem(skip_instance_cache=True)
+    files.mkdir("spark")
+    for path in SOURCE.iterdir():
+        files.put_file(str(path), f"spark/logs/{SOURCE.name}/{path.name}")
+    return "s3a://spark/logs"
 
 
 def test_jobs_read_an_object_store(spark: SparkSession, bucket: str) -> None:

@@ -112,6 +112,7 @@ DEFERRED = (
     ("kafkaspec.spark.paths", "fsspec", _EXTRA),
     ("kafkaspec.tiered.keys", "cryptography", _EXTRA),
     ("benchmarks.spark.session", "pyspark", _EXTRA),
+    ("benchmarks.growth.planning", "kafkaspec", "only what is measured is imported"),
     ("kafkaspec.spark", "kafkaspec.spark", "the submodules are imported without PySpark too"),
     ("kafkaspec.spark", "pyspark", "as above"),
     ("kafkaspec.spark.source", "kafkaspec.spark", "a worker imports the one way that it runs"),
