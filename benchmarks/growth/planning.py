@@ -1,8 +1,7 @@
 """Plan the work of Spark on the logs at a path, in a process that does nothing else.
 
-The words are a path; or ``lake``, a path and an output, for an increment of a new lake; or
-``state``, a path and a table, for ``spark verify --state`` twice, of which the second run plans
-alone.
+The words are a path; or a path, ``lake`` and an output, for an increment of a new lake; or a path,
+``state`` and a table, for ``spark verify --state`` twice, of which the second run plans alone.
 """
 
 from __future__ import annotations
@@ -32,9 +31,9 @@ def _state(path: str, output: str) -> None:
 
 if __name__ == "__main__":
     match sys.argv[1:]:
-        case ["lake", path, output]:
+        case [path, "lake", output]:
             _lake(path, output)
-        case ["state", path, output]:
+        case [path, "state", output]:
             _state(path, output)
         case [path]:
             plan(read_options({"path": path}, streaming=False))

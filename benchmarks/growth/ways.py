@@ -97,7 +97,7 @@ WAYS: Final[dict[str, list[Way] | str]] = {
     "spec": "it compares specifications, of which there is one",
     "spark": [
         Way("{path}", LOGS, "benchmarks.growth.planning"),
-        Way("lake {path} {out}", ["partitions", "segments"], "benchmarks.growth.planning"),
-        Way("state {path} {out}", ["partitions", "segments"], "benchmarks.growth.planning"),
+        Way("{path} lake {out}", ["partitions", "segments"], "benchmarks.growth.planning"),
+        Way("{path} state {out}", ["partitions", "segments"], "benchmarks.growth.planning"),
     ],
 }
