@@ -393,11 +393,11 @@ class Recall:
 
     def begin(self, order: LogOrder) -> Iterator[Finding]:
         """Yield what happened to the segments, and count it."""
-        self._memory.current = self
         self._memory.changes.update(self._changes.values())
         self._new.segments = self._old.segments.part(0, len(self._kept))
         self._is_other |= len(self._kept) != len(self._old.segments)
         self._new.before, self._new.after = self._old.before, self._state
+        self._memory.current = self
         if not self._kept:
             self._restore(order)
         yield from self.findings
