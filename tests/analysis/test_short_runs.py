@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 import kafkaspec as ks
+from kafkaspec._generated.python.model.control_record import ControlRecordType
 from kafkaspec.analysis.regular import RegularReader
 from kafkaspec.codecs import codec_names, get_codec
 from kafkaspec.log.encoding import encode_marker
@@ -32,7 +33,7 @@ def test_marks_of_a_run_alone_are_looked_at() -> None:
     producer: dict[str, Any] = {"producer_id": 7, "producer_epoch": 0}
     entries = [
         (
-            encode_marker(1, number, 1, **producer)
+            encode_marker(ControlRecordType.COMMIT, number, 1, **producer)
             if number % 2
             else ks.encode(
                 [Record(number, 1, b"k", b"v")], **producer, base_sequence=number // 2,
