@@ -11,6 +11,7 @@ _NAMES = (
     "public",
     "objects",
     "compressed",
+    "fresh",
     "encode",
     "writer",
     "convert",
