@@ -1,4 +1,4 @@
-"""Compressed columns on a machine without headers of libraries, and on one without the libraries."""
+"""Compressed columns on a machine without headers of libraries, and on one without libraries."""
 
 from __future__ import annotations
 
