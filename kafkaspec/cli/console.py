@@ -498,7 +498,7 @@ def print_json(kind: str, content: Mapping[str, Any]) -> None:
 
 
 LONG: Final = "\0"
-"""What stands in an object for the long part of it; names and texts do not have it."""
+"""What stands for the long part of an object, which has no such text then."""
 
 
 def print_object(content: Mapping[str, Any], *long: Iterable[str]) -> None:
@@ -508,13 +508,14 @@ def print_object(content: Mapping[str, Any], *long: Iterable[str]) -> None:
         content: the object.
         long: for each ``LONG`` in it, the pieces of the JSON that is printed there.
     """
-    first, *rest = json.dumps(content, default=str).split(json.dumps(LONG))
+    shown = json.dumps(content, default=str)
+    first, *rest = shown.split(json.dumps(LONG)) if long else [shown]
     click.echo(first, nl=not rest)
     for pieces, text in zip(long, rest, strict=True):
         for piece in pieces:
             plain = piece.isascii() and piece.isprintable()
-            shown = piece if plain else _NOT_PLAIN.sub(_json_escape, piece)
-            click.echo(shown, nl=False, color=True)  # it has no escape of a terminal
+            piece = piece if plain else _NOT_PLAIN.sub(_json_escape, piece)
+            click.echo(piece, nl=False, color=True)  # it has no escape of a terminal
         click.echo(text, nl=False)
     if rest:
         click.echo()

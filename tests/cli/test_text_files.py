@@ -103,3 +103,11 @@ def test_explain_of_a_broken_file(tmp_path: Path) -> None:
     assert run("explain", path).exit_code == 1
     path.write_bytes(b"")
     assert run("explain", path).exit_code == 0
+
+
+def test_a_line_that_is_one_zero_byte_is_shown(tmp_path: Path) -> None:
+    path = tmp_path / names.META_PROPERTIES
+    path.write_bytes(b"version=1\n\0\n")
+    result = run("explain", "--format", "json", path)
+    assert result.exit_code == 1
+    assert [item["value"] for item in lines(result)][:2] == ["version=1", "\0"]
