@@ -92,8 +92,9 @@ class BytesCheck(NamedTuple):
         return cls(start, start + len(data), crc32c(data))
 
     def holds(self, path: Path) -> bool:
-        """Return whether the file still has these bytes there."""
+        """Return whether the file still has these bytes there; more than it has are not read."""
         try:
-            return BytesCheck.of(path, self.start, self.end) == self
-        except OSError:
+            is_there = 0 <= self.start <= self.end <= path.stat().st_size
+            return is_there and BytesCheck.of(path, self.start, self.end) == self
+        except (OSError, ValueError):  # no file has such a name
             return False

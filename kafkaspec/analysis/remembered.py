@@ -646,7 +646,9 @@ _BESIDE: Final = (*names.INDEXES, names.TRANSACTION_INDEX)
 
 def _same_bytes(path: Path, old: SegmentMemory) -> bool:
     """Return whether a segment and its indexes are what they were, up to where it was read."""
-    return all(_holds(path, old, name) for name in old.files)
+    own = old.checks.get(old.name)
+    is_last = own is not None and (own.start, own.end) == (old.watch.last, old.watch.end)
+    return is_last and all(_holds(path, old, name) for name in old.files)
 
 
 def _holds(path: Path, old: SegmentMemory, name: str) -> bool:

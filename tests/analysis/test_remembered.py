@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import re
@@ -10,6 +11,7 @@ import signal
 import subprocess
 import sys
 import time
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -616,6 +618,39 @@ def test_leaves_that_deceive_are_refused_when_they_are_compared(logs: Path, tmp_
         result = run(*arguments)
         assert result.exit_code == 2
         assert "line 2 of the state" in result.stderr
+
+
+@pytest.mark.parametrize("field", ["start", "end", "read"])
+@pytest.mark.parametrize("number", [1 << 40, 1 << 62, 1 << 63])
+def test_no_more_is_read_than_a_file_has(
+    logs: Path, tmp_path: Path, field: str, number: int
+) -> None:
+    """Where a state says that more was read, the segment is read again; nothing is allocated."""
+    state = tmp_path / "state"
+    last = segments(logs)[-1]
+    whole, cut = last.read_bytes(), ends(last)[-2]
+    for path in last.parent.glob(f"{last.stem}.*index"):
+        path.unlink()
+    os.truncate(last, cut)
+    ks.verify(logs, state=state)
+    head, line, end = state.read_bytes().splitlines(keepends=True)
+    log = json.loads(line)
+    columns = log["segments"]
+    if field == "read":
+        columns["end"][-1] = number
+    else:
+        columns["checks"][-1][last.name][field == "end"] = number
+    made = json.dumps(log, separators=(",", ":")).encode()
+    state.write_bytes(sealed(head + made + b"\n" + end))
+    with last.open("ab") as file:
+        file.write(whole[cut:])
+    os.utime(last, ns=(0, time.time_ns() + HOUR))
+    tracemalloc.start()
+    report = ks.verify(logs, state=state)
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert known(report) == known(ks.verify(logs))
+    assert most < 100 << 20
 
 
 def test_no_bytes_of_a_state_fail_in_another_way(logs: Path, tmp_path: Path) -> None:
