@@ -6,6 +6,8 @@ import random
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import groupby
+from operator import attrgetter
 from os import PathLike
 from pathlib import Path
 from typing import Any, Final
@@ -56,6 +58,7 @@ from kafkaspec.state.transactions import TransactionsState, joined, read_transac
 
 _BLOCK: Final = 1_000
 """Producer ids that a broker takes at a time: ``ProducerIdsBlock.PRODUCER_ID_BLOCK_SIZE``."""
+_number: Final = attrgetter("partition")
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,11 +183,8 @@ class RestorePlanner:
                 by_topic.setdefault(topic, []).extend(replicas)
         for topic, replicas in by_topic.items():
             kept = self._of_topic(topic, replicas, known if cluster else None)
-            numbers = sorted({each.partition for each in kept})
-            for number in numbers:
-                choice = choose(
-                    [each for each in kept if each.partition == number], self.settings.prefer
-                )
+            for _, copies in groupby(sorted(kept, key=_number), key=_number):
+                choice = choose(list(copies), self.settings.prefer)
                 self.findings += choice.findings
                 yield choice
 

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,7 @@ from kafkaspec.state.image import ClusterKind
 from kafkaspec.state.remote import read_remote_segments
 from tests.goldens import GOLDEN, VERSIONS
 from tests.serving import object_store
+from tests.work import lines
 
 pytest.importorskip("pyarrow")
 
@@ -895,3 +897,16 @@ def test_a_kill_leaves_nothing_or_the_whole(tmp_path: Path) -> None:
         assert _digests(out) == whole, moment
         assert [path.name for path in tmp_path.iterdir()] == [out.name], moment
     assert killed
+
+
+@pytest.mark.slow
+def test_a_partition_costs_the_same_beside_many(tmp_path: Path) -> None:
+    data = ks.encode([ks.Record(0, 5, b"k", b"v")])
+    work = []
+    for number in (100, 200, 400):
+        for partition in range(number):
+            path = tmp_path / str(number) / f"t-{partition}"
+            path.mkdir(parents=True)
+            (path / f"{0:020}.log").write_bytes(data)
+        work.append(lines(partial(restore, tmp_path / str(number)), "restore/replica_inventory.py"))
+    assert work[2] - work[1] < 2.05 * (work[1] - work[0]), work
