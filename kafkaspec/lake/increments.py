@@ -153,9 +153,10 @@ def progress_of(
     rows: dict[LakePlace, dict[str, Any]] = {}
     for item, result in zip(segments, results, strict=True):
         unit = item.unit
-        start: dict[str, Any] = {"leader_epoch": item.epoch, "lost": 0}
+        start: dict[str, Any] = {"leader_epoch": item.epoch, "lost": 0, "next_offset": 0}
         row = rows.setdefault((unit.topic, unit.partition), start | dict.fromkeys(_COUNTS, 0))
-        reached = (item.next_offset, result["next_offset"], unit.start_offset, 0)
+        end = result["next_offset"] if item.next_offset is None else item.next_offset
+        reached = (row["next_offset"], end, unit.start_offset)
         known = result["leader_epoch"]
         rows[unit.topic, unit.partition] = {
             **result,

@@ -22,7 +22,7 @@ from kafkaspec.arrow.record_batches import record_batches
 from kafkaspec.arrow.schema import Request
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.io.remote import as_path
-from kafkaspec.io.window import HeldReading, Reading
+from kafkaspec.io.window import HeldReading
 from kafkaspec.lake.manifest import LakeFile, Mark
 from kafkaspec.lake.parquet import LakeWriter
 from kafkaspec.lake.rows import (
@@ -37,7 +37,7 @@ from kafkaspec.lake.rows import (
     raw_rows,
 )
 from kafkaspec.lake.schema import BATCHES, DEAD, FOLDERS, RAW, TYPED_FOLDERS
-from kafkaspec.log.cuts import Cut, CutClaim, cuts_by_headers, cuts_by_index, open_between
+from kafkaspec.log.cuts import Cut, cuts_by_headers, cuts_by_index, holds, open_between
 from kafkaspec.log.damage import broken_entry
 from kafkaspec.log.entries import entry_end
 from kafkaspec.log.header_table import HeaderTable
@@ -72,8 +72,6 @@ class LakeUnit:
         start: position of the first entry.
         end: position after the last byte; None for the end of the file.
         start_offset: entries that end below it are left out.
-        grows: whether the segment is the active one: bytes at its end may become an entry.
-        claims: those of an index about both ends, which the reader settles; None if both are sure.
     """
 
     path: str
@@ -84,8 +82,6 @@ class LakeUnit:
     start: int = 0
     end: int | None = None
     start_offset: int | None = None
-    grows: bool = False
-    claims: tuple[CutClaim | None, CutClaim | None, int] | None = None
 
 
 @checked
@@ -161,7 +157,8 @@ def _typed(plans: Mapping[str, Plans]) -> dict[str, TypedRows]:
 def parts_of(unit: LakeUnit, size: int, target: int) -> list[tuple[LakeUnit, int]]:
     """Cut a unit of so many bytes at batches into parts of about ``target``, each with its bytes.
 
-    Its offset index says where, or the headers of all batches. What cannot be read is not cut.
+    Its offset index says where, as far as it is right, or the headers of all batches. What cannot
+    be read is not cut.
     """
     stop = unit.start + size
     try:
@@ -171,24 +168,14 @@ def parts_of(unit: LakeUnit, size: int, target: int) -> list[tuple[LakeUnit, int
                 cuts = None if index is None else cuts_by_index(index, stop, target)
             except KafkaSpecError:
                 cuts = None  # of a file that says nothing about records
-            cuts = cuts or cuts_by_headers(segment, stop, target)
+            if not cuts or not all(holds(segment, cut) for cut in cuts):
+                cuts = cuts_by_headers(segment, stop, target)
     except KafkaSpecError:
         return [(unit, size)]
-    cuts = [Cut(unit.start), *(cut for cut in cuts[:-1] if cut.position > unit.start), Cut(stop)]
-    parts = []
-    for cut, end in pairwise(cuts):
-        claims = (cut.claim, end.claim, stop) if cut.claim or end.claim else None
-        last = unit.end if end is cuts[-1] else end.position
-        part = replace(unit, start=cut.position, end=last, claims=claims)
-        parts.append((part, end.position - cut.position))
-    return parts
-
-
-def _opened(unit: LakeUnit) -> tuple[Reading, int]:
-    """Open the file of a unit, which ends where the unit does, and say where the unit begins."""
-    first, last, planned = unit.claims or (None, None, unit.end)
-    end = None if unit.end is None else Cut(unit.end, last)
-    return open_between(unit.path, Cut(unit.start, first), end, planned)
+    places = [unit.start, *(cut.position for cut in cuts[:-1] if cut.position > unit.start), stop]
+    parts = [(replace(unit, start=start, end=end), end - start) for start, end in pairwise(places)]
+    last, left = parts[-1]
+    return [*parts[:-1], (replace(last, end=unit.end), left)]
 
 
 class _Unit:
@@ -236,7 +223,9 @@ class _Unit:
 
     def write(self) -> Mapping[str, Any]:
         """Write all rows, and return the row of progress."""
-        file, start = _opened(self._unit)
+        unit = self._unit
+        stop = None if unit.end is None else Cut(unit.end)
+        file, start = open_between(unit.path, Cut(unit.start), stop, unit.end)
         with closing(file):
             segment = Segment(file)
             position = max(start, segment.first)
@@ -256,7 +245,7 @@ class _Unit:
 
     def _tail(self, segment: Segment, position: int) -> None:
         tail = segment.tail
-        if tail is not None and position < segment.size and not self._unit.grows:
+        if tail is not None and position < segment.size:
             reason = TAIL_REASONS.get(tail.reason, tail.reason)
             self._damaged(segment, position, segment.size, reason, str(tail))
             position = segment.size
@@ -269,13 +258,13 @@ class _Unit:
         low = self._unit.start_offset
         held = HeldReading(segment.name, table.buffer, table.start)
         window = Segment(held, codec=segment.codec, base_offset=segment.base_offset)
+        wanted = np.full(len(table), True) if low is None else headers.last_offsets >= low
         for start, end in divided(table, RANGE_BYTES):
             first, last = np.searchsorted(headers.positions, (start, end)).tolist()
-            if low is not None:
-                first += int(np.count_nonzero(headers.last_offsets[first:last] < low))
-                start = int(headers.positions[first]) if first < last else end
-            if first < last:
-                self._range(window, table, headers, first, last)
+            # Offsets of a damaged entry may be any, so that what is left out may be in several.
+            edges = np.flatnonzero(np.diff(wanted[first:last], prepend=False, append=False)) + first
+            for begin, stop in edges.reshape(-1, 2).tolist():
+                self._range(window, table, headers, begin, stop)
         progress["next_offset"] = max(progress["next_offset"] or 0, table.next_offset)
         progress["leader_epoch"] = int(headers.leader_epochs[-1])
 

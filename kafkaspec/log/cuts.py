@@ -21,6 +21,7 @@ from kafkaspec.layout import names
 from kafkaspec.layout.framing import LARGEST_OFFSET
 from kafkaspec.layout.kinds import KINDS
 from kafkaspec.layout.stand_ins import UNKNOWN
+from kafkaspec.log.entries import entry_end
 from kafkaspec.log.header_table import HeaderTable
 from kafkaspec.log.headers import header_tables, readable_headers
 from kafkaspec.log.segment import Segment
@@ -216,23 +217,30 @@ def settled(segment: Segment, cut: Cut) -> int:
         KafkaSpecError: the segment cannot be read.
     """
     position, claim, _ = cut
-    if claim is None or position >= segment.size or _holds(segment, position, claim):
+    if holds(segment, cut):
         return min(position, segment.size)
+    assert claim is not None
     if claim.otherwise != "next":
         return 0 if claim.otherwise == "start" else segment.size
+    at = segment.first
     for item in readable_headers(segment):
-        if isinstance(item, KafkaSpecError):
-            places: Sequence[int] = [] if item.position is None else [item.position]
-        else:
-            places = item.position
-        at = bisect_left(places, position)
-        if at < len(places):
-            return places[at]
-    return segment.size
+        if at >= position:
+            break
+        if isinstance(item, KafkaSpecError):  # whose position is that of a field
+            at = entry_end(segment, at) or segment.size
+            continue
+        number = bisect_left(item.position, position)
+        if number < len(item):
+            return item.position[number]
+        at = item.end
+    return at if position <= at < segment.size else segment.size
 
 
-def _holds(segment: Segment, position: int, claim: CutClaim) -> bool:
-    """Return whether batches lead from there to the next entry, the first with such an offset."""
+def holds(segment: Segment, cut: Cut) -> bool:
+    """Return whether batches lead from a cut to the next entry, the first with such an offset."""
+    position, claim, _ = cut
+    if claim is None or position >= segment.size:
+        return True
     if not position < claim.reach <= segment.size:
         return False
     end = position

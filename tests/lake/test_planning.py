@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import struct
 import subprocess
 import sys
 from collections import Counter
@@ -22,6 +23,7 @@ from kafkaspec.lake.increments import LakeState, plan_increment, planned_here
 from kafkaspec.lake.restoring import restore_logs
 from kafkaspec.lake.schema import BATCHES, RAW
 from kafkaspec.lake.tables import open_lake
+from kafkaspec.lake.units import LakeSettings, LakeUnit, parts_of, write_units
 from kafkaspec.spark.jobs import lake as job
 from kafkaspec.spark.jobs.units import dealt
 from kafkaspec.spark.paths import find_logs
@@ -31,6 +33,7 @@ from tests.lake import driver
 from tests.lake.driver import filled
 from tests.lake.test_driver import records, rows, wanted
 from tests.lake.test_increments import write
+from tests.lake.test_units import MARK, rows_of
 from tests.spark import logs
 
 Work = Callable[[Sequence[Any]], Sequence[Any]]
@@ -150,6 +153,67 @@ def test_workers_need_neither_format(tmp_path: Path) -> None:
         input="\n".join(functions), capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.stdout.split() == ["told", "write_units"], done.stderr
+
+
+def damaged(path: Path, number: int, byte: int, bit: int = 0x40) -> None:
+    """Change the n-th batch of a segment, at one of its bytes."""
+    with ks.Segment(path) as segment:
+        position = list(segment.batches())[number].position
+    data = bytearray(path.read_bytes())
+    data[position + byte] ^= bit
+    path.write_bytes(data)
+
+
+LAST_OFFSET_DELTA, RECORD_COUNT = 23, 57
+"""Bytes of a batch: KIP-98."""
+
+
+def test_a_damaged_offset_is_not_where_a_log_goes_on(tmp_path: Path) -> None:
+    """The next segment begins where it did; the batch itself is in ``dead``."""
+    source = tmp_path / "logs"
+    source.mkdir()
+    for base in (0, 30, 60):
+        write(source / "orders-0", base, (base, base + 30, 1))
+    damaged(source / "orders-0" / f"{30:020d}.log", -1, LAST_OFFSET_DELTA)
+    assert filled(str(source), tmp_path / "lake").increments[0].dead == 1
+    write(source / "orders-0", 90, (90, 120, 1))
+    filled(str(source), tmp_path / "lake")
+    found = [offset for _, _, offset, *_ in records(tmp_path / "lake").elements()]
+    assert sorted(found) == [*range(50), *range(60, 90)]
+
+
+def test_what_is_read_after_damage_is_not_read_again(tmp_path: Path) -> None:
+    """A batch whose offset is damaged is read again, and no other that the lake has."""
+    path = write(tmp_path, 0, (0, 60, 1))
+    damaged(path, 1, LAST_OFFSET_DELTA)
+    unit = LakeUnit(path=str(path), topic="orders", partition=0, start_offset=40)
+    (result,) = write_units([unit], LakeSettings(place=str(tmp_path / "lake")), MARK)
+    assert (result.progress["rows"], result.progress["dead"]) == (20, 1)
+
+
+@pytest.mark.parametrize("index", [None, 0, 1])
+@pytest.mark.parametrize("number", [None, *range(0, 10, 2)])
+def test_each_batch_is_in_one_part(index: int | None, number: int | None, tmp_path: Path) -> None:
+    """Also if the offset index is wrong, and a batch that begins a part is damaged."""
+    path = write(tmp_path, 0, (0, 100, 1))
+    with ks.Segment(path) as segment:
+        places = [(batch.last_offset, batch.position) for batch in segment.batches()][1:]
+    if index is not None:
+        path.with_suffix(".index").write_bytes(
+            b"".join(struct.pack(">ii", last, place + index) for last, place in places)
+        )
+    if number is not None:
+        damaged(path, number, RECORD_COUNT, 0x80)
+    unit = LakeUnit(path=str(path), topic="orders", partition=0)
+    parts = [part for part, _ in parts_of(unit, path.stat().st_size, 800)]
+    found = {}
+    for name, units in (("whole", [unit]), ("parts", parts)):
+        results = write_units(units, LakeSettings(place=str(tmp_path / name)), MARK)
+        tables = rows_of(tmp_path / name, results[-1].files)
+        found[name] = {table: sorted(map(repr, rows)) for table, rows in tables.items()}
+    assert found["parts"] == found["whole"]
+    assert len(found["whole"]["dead"]) == (number is not None)
+    assert len(parts) > 1 or number in (0, 2)  # no header after it is read to cut
 
 
 @pytest.fixture(name="skewed")

@@ -183,14 +183,6 @@ def test_damage_can_be_an_error(tmp_path: Path) -> None:
     assert not list((tmp_path / "other").rglob("*.*"))
 
 
-def test_the_end_of_an_active_segment_is_not_dead(tmp_path: Path) -> None:
-    good = ks.encode([ks.Record(0, 1000, b"key", b"value")])
-    path = segment(tmp_path / "log", good, good[:20])
-    unit = LakeUnit(path=str(path), topic="orders", partition=3, grows=True)
-    (result,) = write_units([unit], LakeSettings(place=str(tmp_path / "lake")), MARK)
-    assert (result.progress["size"], result.progress["dead"]) == (len(good), 0)
-
-
 def test_ranges_and_first_offsets(tmp_path: Path) -> None:
     parts = [ks.encode([ks.Record(n, 1000 + n, None, b"%d" % n)]) for n in range(6)]
     path = segment(tmp_path / "log", *parts)

@@ -23,6 +23,9 @@ from tests.goldens import GOLDEN
 from tests.spark import logs
 from tests.spark.reading import stream_reader, table, tasks
 
+RECORD_COUNT = 57
+"""Byte of a batch: KIP-98."""
+
 
 @pytest.fixture(name="orders", scope="module")
 def _orders(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -98,6 +101,24 @@ def test_without_a_sound_index_headers_are_walked(orders: Path, index: str, tmp_
     assert len(found) > 6
     assert logs.offsets(table(copy, maxPartitionBytes=500)) == list(range(150))
     assert logs.offsets(table(copy, **between(33, 97))) == list(range(33, 97))
+
+
+def test_no_cut_is_inside_a_broken_batch(orders: Path, tmp_path: Path) -> None:
+    """The position of an error is that of a field; the piece before would end as if cut off."""
+    copy = shutil.copytree(orders, tmp_path / "orders-0")
+    for path in copy.glob("*.log"):
+        with ks.Segment(path) as segment:
+            position = list(segment.batches())[3].position
+        data = bytearray(path.read_bytes())
+        data[position + RECORD_COUNT] ^= 0x80  # which no batch may have
+        path.write_bytes(data)
+        planned = pieces(copy, maxPartitionBytes=500)
+        settled = [placed(piece) for piece in planned if piece.path == str(path)]
+        assert {place for piece in settled for place in piece} <= boundaries(
+            str(orders / path.name)
+        )
+    with pytest.raises(ks.KafkaSpecError, match="not allowed"):
+        table(copy, maxPartitionBytes=500)
 
 
 @settings(max_examples=30)
