@@ -53,7 +53,7 @@ from kafkaspec.state.cluster import Cluster
 from kafkaspec.state.framed import LeftOut
 from kafkaspec.state.groups import GroupsState, read_groups
 from kafkaspec.state.image import ClusterKind
-from kafkaspec.state.remote import read_remote_segments, together
+from kafkaspec.state.remote import read_remote_segments
 from kafkaspec.state.transactions import TransactionsState, joined, read_transactions
 
 _BLOCK: Final = 1_000
@@ -394,8 +394,12 @@ class RestorePlanner:
     def _announce_remote(self) -> None:
         """Complete ``__remote_log_metadata``, which may be lost, by the objects that are there."""
         topic = Topic.REMOTE_LOG_METADATA
-        logs = {number: item.log for (name, number), item in self.served.items() if name == topic}
-        known = together(read_remote_segments(log) for log in logs.values())
+        known: dict[int, list[str]] = {}
+        for (name, number), item in self.served.items():
+            if name == topic:
+                state = read_remote_segments(item.log, on_error=self._noted(topic, number))
+                self._note_undecoded(topic, state)
+                known[number] = state.segments["segment_id"].to_pylist()
         count = self.counts.get(topic, self.settings.partitions.get(topic, 1))
         records: dict[int, list[Record]] = {}
         copies = [self._remote_copy(item) for item in self.served.values()]
@@ -404,11 +408,11 @@ class RestorePlanner:
             self._find(RestoreReason.CONFIGURE, text)
         for copy in copies:
             if copy is not None:
+                number = metadata_partition(copy.log, count)
+                # A broker looks in no other partition, whatever another number of them was.
                 made = remote_records(
-                    copy.log, known["segment_id"].to_pylist(), self.settings.controllers[0][0]
+                    copy.log, known.get(number, ()), self.settings.controllers[0][0]
                 )
-                assert copy.log.topic_id is not None  # or there are no records
-                number = metadata_partition(copy.log.topic_id, copy.partition, count)
                 if made:
                     records.setdefault(number, []).extend(made)
                     text = f"segments in remote storage are announced again: {len(made) // 2}"

@@ -29,19 +29,21 @@ _WORD: Final = 32
 _MASK: Final = (1 << _WORD) - 1
 
 
-def metadata_partition(topic_id: UUID, partition: int, count: int) -> int:
+def metadata_partition(log: Partition, count: int) -> int:
     """Return the partition of the topic that has the segments of a partition.
 
     Kafka: ``RemoteLogMetadataTopicPartitioner``, with ``Objects.hash`` of its three numbers.
 
     Args:
-        topic_id: of the topic of the segments.
-        partition: the partition of the segments.
+        log: the segments in remote storage.
         count: number of partitions of ``__remote_log_metadata``.
+
+    Raises:
+        KafkaSpecError: no object says which topic it is of.
     """
-    high, low = divmod(topic_id.int, 1 << 2 * _WORD)
+    high, low = divmod(_topic_id(log).int, 1 << 2 * _WORD)
     value = 1
-    for number in (low ^ low >> _WORD, high ^ high >> _WORD, partition):
+    for number in (low ^ low >> _WORD, high ^ high >> _WORD, log.partition or 0):
         value = (31 * value + number) & _MASK
     found = partition_of("default", value.to_bytes(_WORD // 8, "big"), count)
     assert found is not None
@@ -90,9 +92,7 @@ def _records_of(fields: dict[str, Any], node: int) -> Iterator[tuple[int, bytes]
 
 def _segments(log: Partition, known: Collection[str]) -> Iterator[dict[str, Any]]:
     """Yield what the objects of each segment say."""
-    if log.topic_id is None:
-        raise unreadable(str(log.path), "its objects do not say which topic they are of")
-    topic_id = kafka_uuid.to_text(log.topic_id)
+    topic_id = kafka_uuid.to_text(_topic_id(log))
     place = {"name": log.topic, "id": topic_id, "partition": log.partition}
     for start, path in zip(log.base_offsets, log.segment_paths, strict=True):
         own = segment_id(path)
@@ -121,6 +121,12 @@ def _segments(log: Partition, known: Collection[str]) -> Iterator[dict[str, Any]
             "segment_size_in_bytes": path.stat().st_size,
             "txn_index_empty": not path.with_suffix(files.TRANSACTION_INDEX).is_file(),
         }
+
+
+def _topic_id(log: Partition) -> UUID:
+    if log.topic_id is None:
+        raise unreadable(str(log.path), "its objects do not say which topic they are of")
+    return log.topic_id
 
 
 def _between(epochs: Sequence[EpochEntry], start: int, end: int) -> Iterator[EpochEntry]:

@@ -159,7 +159,7 @@ def _controllers(node: int, address: str, voters: Collection[str]) -> tuple[tupl
 def _address(controller: str) -> str:
     """Return the address of a listener, if it is one."""
     host, _, port = controller.rpartition(":")
-    if not host or not port.isascii() or not port.isdigit() or int(port) > _LARGEST_PORT:
+    if not (host and port.isascii() and port.isdigit() and 0 < int(port) <= _LARGEST_PORT):
         raise ValueError(f"controller must be HOST:PORT, not {controller!r}")
     return controller
 
@@ -220,6 +220,7 @@ def _write_node(
 def _voter(voter: RestoredVoter) -> Fields:
     """Return the fields of a voter."""
     host, _, port = voter.address.rpartition(":")
+    host = host.removeprefix("[").removesuffix("]")  # of an address of IPv6: DynamicVoter.parse
     return {
         "voter_id": voter.node_id, "voter_directory_id": voter.directory_id,
         "endpoints": [{"name": _LISTENER, "host": host, "port": int(port)}],

@@ -244,7 +244,9 @@ def _download(path: Path, target: Path) -> None:
 def _without(batch: Batch, gone: Collection[int]) -> bytes:
     """Return a batch without some of its records."""
     kept = [record for record in batch.records() if record.offset not in gone]
-    return rewritten(batch, kept, batch.delete_horizon, batch.magic) if kept else shell(batch)
+    if kept:
+        return rewritten(batch, kept, batch.delete_horizon, batch.magic)
+    return shell(batch) if batch.kind.has_record_sets else b""
 
 
 def _fetch(log: Partition, path: Any, target: Path, end: int | None) -> None:

@@ -434,6 +434,28 @@ def test_segments_that_stay_are_announced_as_their_broker_did(version: str, tmp_
     assert again.records == plan.records + len(_records(tiered / "logs" / topic)) - 4
 
 
+def test_segments_are_announced_where_a_broker_looks(tmp_path: Path) -> None:
+    """What another number of partitions put elsewhere is announced as without the old topic."""
+    tiered = GOLDEN / "4.3.1" / "tiered"
+    options: dict[str, Any] = {"remote": "keep", "partitions": {Topic.REMOTE_LOG_METADATA: 5}}
+    places = []
+    for name, sources in (
+        ("new", [tiered / "remote"]),
+        ("old", [tiered / "logs", tiered / "remote"]),
+    ):
+        plan = restore(sources, tmp_path / name, write=True, **options)
+        assert ("tiered", 0) in _reasons(plan, RestoreReason.REMOTE)
+        found = set()
+        for path in (tmp_path / name / "logs").glob(f"{Topic.REMOTE_LOG_METADATA}-*"):
+            with ks.Partition(path) as log:
+                rows = read_remote_segments(log).segments.to_pylist()
+            found |= {(path.name, each["segment_id"]) for each in rows if each["topic"] == "tiered"}
+        places.append(found)
+    new, old = places
+    assert new < old  # and where they were
+    assert len({place for place, _ in new}) == 1
+
+
 @pytest.mark.slow
 def test_segments_of_another_plugin_are_announced_too(tmp_path: Path) -> None:
     """Those with aborted transactions have an index of them, by the manifests of Aiven's."""
@@ -580,6 +602,34 @@ def test_what_no_coordinator_loads_is_left_out(release: str, refused: int, tmp_p
             == ks.Partition(source / f"{Topic.CONSUMER_OFFSETS}-0").log_end_offset
         )
     assert _offsets(source) == _offsets(tmp_path / "out/logs")
+
+
+@pytest.mark.parametrize("release", ["0.9.0.1", "0.10.2.2"])
+@pytest.mark.parametrize("compression", ["none", "gzip"])
+def test_a_message_that_no_coordinator_loads_is_left_out(
+    release: str, compression: Any, tmp_path: Path
+) -> None:
+    """Of magic 0 and 1, whose messages have no header that stays without its records."""
+    topic = f"{Topic.CONSUMER_OFFSETS}-0"
+    shutil.copytree(GOLDEN / release / "logs" / topic, tmp_path / "logs" / topic)
+    before = _records(tmp_path / "logs" / topic)
+    path = max((tmp_path / "logs" / topic).glob("*.log"))
+    with ks.Segment(path) as segment:
+        *_, last = segment.batches()
+        record, end = last.records()[-1], last.next_offset
+        magic = last.magic
+    wrong, right = (
+        ks.encode([ks.Record(end + number, record.timestamp, record.key, value)], magic=magic,
+                  compression=compression)
+        for number, value in enumerate((b"\x7f", record.value))
+    )  # fmt: skip
+    path.write_bytes(path.read_bytes() + wrong + right)
+    plan = restore(tmp_path / "logs", tmp_path / "out", write=True)
+    assert _reasons(plan, RestoreReason.UNLOADABLE) == [(Topic.CONSUMER_OFFSETS, 0)]
+    after = _records(tmp_path / "out/logs" / topic)
+    assert after[: len(before)] == before
+    assert after[len(before)].value == record.value
+    assert b"\x7f" not in {each.value for each in after}
 
 
 def test_commits_beyond_the_end_are_clamped(tmp_path: Path) -> None:
@@ -824,13 +874,14 @@ def test_brokers_are_kept_where_each_leader_is_proven(tmp_path: Path) -> None:
 def test_every_controller_of_a_quorum_begins_with_the_same(tmp_path: Path) -> None:
     source = tmp_path / "logs"
     shutil.copytree(_NEWEST / "plain-0", source / "plain-0")
-    voters = ["2@127.0.0.2:9093", "3@127.0.0.3:9093"]
+    voters = ["2@127.0.0.2:9093", "3@[::1]:9093"]
     plan = restore(source, tmp_path / "out", write=True, voters=voters)
     places = [tmp_path / "out", tmp_path / "out/voter-2", tmp_path / "out/voter-3"]
     metadata = [place / "logs" / f"{Topic.CLUSTER_METADATA}-0" for place in places]
     first, second, third = (list(_digests(path).values()) for path in metadata)
     assert first == second == third
     known = read_cluster(ks.Partition(metadata[2])).image.items[ClusterKind.VOTER]
+    hosts = {1: "127.0.0.1", 2: "127.0.0.2", 3: "::1"}  # without brackets: DynamicVoter.parse
     for place, voter in zip(places, plan.voters, strict=True):
         properties = Checkpoints(place / "logs").meta_properties
         assert properties is not None
@@ -838,14 +889,15 @@ def test_every_controller_of_a_quorum_begins_with_the_same(tmp_path: Path) -> No
         assert kafka_uuid.to_text(properties.directory_id) == voter.directory_id  # type: ignore[arg-type]
         assert known[voter.node_id,]["voter_directory_id"] == voter.directory_id
         assert known[voter.node_id,]["endpoints"] == [
-            {"name": "CONTROLLER", "host": voter.address.split(":")[0], "port": 9093}
+            {"name": "CONTROLLER", "host": hosts[voter.node_id], "port": 9093}
         ]
         text = (place / "server.properties").read_text()
-        assert "bootstrap.servers=127.0.0.1:9093,127.0.0.2:9093,127.0.0.3:9093\n" in text
+        assert "bootstrap.servers=127.0.0.1:9093,127.0.0.2:9093,[::1]:9093\n" in text
         assert f"log.dirs={place / 'logs'}\n" in text
     assert len({each.directory_id for each in plan.voters}) == 3
     assert "voter-2`, `voter-3" in (tmp_path / "out" / "RESTORE.md").read_text()
-    for wrong in (["1@other:9093"], ["2@127.0.0.1:9093"], ["2"], ["2@host"], ["x@host:1"]):
+    for wrong in (["1@other:9093"], ["2@127.0.0.1:9093"], ["2"], ["2@host"], ["x@host:1"],
+                  ["2@host:0"]):  # fmt: skip
         with pytest.raises(ValueError, match=r"controller|voter"):
             restore(source, voters=wrong)
 
