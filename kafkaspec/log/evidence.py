@@ -260,8 +260,8 @@ def _rows(table: HeaderTable, start: int, stop: int) -> tuple[int, int] | None:
 def whole_end(segment: Segment) -> int | None:
     """Return the offset after the last batch, by one read; None unless the file ends with it.
 
-    Also None where offsets do not follow each other in what is read: from the last entry of the
-    offset index on, or in the whole of a small segment.
+    Also None where offsets do not follow each other in what is read, or go beyond those that a
+    segment can have: from the last entry of the offset index on, or in the whole of a small one.
     """
     if segment.format.offsets_are_positions:
         return None
@@ -272,13 +272,19 @@ def whole_end(segment: Segment) -> int | None:
             if isinstance(table, KafkaSpecError):
                 return None
             for first, last in zip(table.first_offset, table.last_offset, strict=True):
-                if end is not None and first > end:
+                if end is not None and not first <= end <= last:
                     return None
                 end = last + 1
             stop = table.end
     except KafkaSpecError:
         return None
-    return end if 0 < stop == segment.size else None
+    is_whole = end is not None and end <= _bound(segment) and 0 < stop == segment.size
+    return end if is_whole else None
+
+
+def _bound(segment: Segment) -> int:
+    """Return the offset after the largest one that a segment can have, by its name."""
+    return (segment.base_offset or 0) + LARGEST_RELATIVE_OFFSET + 1
 
 
 def extent_of(
@@ -295,7 +301,7 @@ def extent_of(
     try:
         noted = None if inside is None else NormalGaps(inside.low, inside.high)
         extent = SegmentExtent(segment, noted, log_start, ends_only)
-        bound = (segment.base_offset or 0) + LARGEST_RELATIVE_OFFSET + 1
+        bound = _bound(segment)
         too_far = extent.end > (bound if limit is None else min(bound, limit))
         if (
             judge is not None

@@ -18,7 +18,8 @@ from kafkaspec.cli.console import iso
 from kafkaspec.cli.options import Timestamp
 from kafkaspec.codecs import codec_names, get_codec
 from kafkaspec.log.partition import Partition
-from tests.cli.helpers import golden, lines, run
+from kafkaspec.log.segment import Segment
+from tests.cli.helpers import first_segment, golden, lines, run
 from tests.goldens import GOLDEN, VERSIONS, dumps, produced
 from tests.log.forge import batch, record
 
@@ -399,3 +400,18 @@ def test_records_of_one_offset_are_each_found_by_their_own_key(tmp_path: Path) -
     for key, value in (("a", "first"), ("b", "second")):
         (found,) = _by_key(key, "--all", place)
         assert found["record"]["value"] == value
+
+
+@pytest.mark.parametrize("codec", codec_names())
+@pytest.mark.parametrize("number", [0, 1, -1])
+def test_a_wrapper_with_another_offset_is_missing(tmp_path: Path, codec: str, number: int) -> None:
+    """No checksum covers it; ``find`` and ``dump`` say the same of it, with each codec."""
+    path = tmp_path / "t-0" / f"{0:020}.log"
+    path.parent.mkdir()
+    data = bytearray(first_segment(golden("0.11.0.3", "format-1-lz4-0")).read_bytes())
+    position = [item.position for item in Segment(data).batches()][number]
+    data[position : position + 2] = b"\0\x7f"
+    path.write_bytes(data)
+    found = run("find", "--codec", codec, "--key", "no such key", path.parent)
+    assert "not an intact batch of the log" in found.stderr
+    assert found.stderr == run("dump", "--codec", codec, "--format", "json", path.parent).stderr
