@@ -16,6 +16,7 @@ from kafkaspec.analysis.state_file import StateFile
 from kafkaspec.forensics.replicas.comparison import DifferenceKind, LogDifference, compare_replicas
 from kafkaspec.forensics.replicas.states import StateComparison, compare_states
 from kafkaspec.log.partition import Partition
+from tests import work
 from tests.cli.helpers import lines, run
 from tests.goldens import GOLDEN
 from tests.log.forge import batch, record
@@ -172,3 +173,26 @@ def test_a_state_and_a_log_are_not_compared(tmp_path: Path) -> None:
     result = run("diff", tmp_path / "a", tmp_path / "a")
     assert result.exit_code == 2
     assert "cut off" in result.stderr
+
+
+def test_each_segment_is_decoded_once(tmp_path: Path) -> None:
+    """However many differences there are: the work grows with the segments."""
+
+    def compared(segments: int) -> int:
+        size, batches = 32, made(32 * segments)
+        cuts = list(range(size, len(batches), size))
+        other = list(batches)
+        for number in range(0, len(batches), 2 * size):
+            other[number] = made(len(batches), text=b"w")[number]
+        states = []
+        for name, data in (("a", batches), ("b", other)):
+            home = tmp_path / f"{name}{segments}"
+            write(home, data, cuts=cuts)
+            states.append(StateFile(tmp_path / f"{name}{segments}.state"))
+            ks.verify(home, state=states[-1].place)
+        (found,), _ = compare_states(*states)
+        assert len(found.differences) == segments // 2
+        return work.calls(lambda: compare_states(*states))
+
+    compared(4)
+    assert compared(32) < 5 * compared(8)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from kafkaspec.analysis.state_file import LogMemory, StateStore, read_state
+from kafkaspec.analysis.state_file import LogMemory, SegmentMemory, StateStore, read_state
 from kafkaspec.analysis.tree import DigestLeaf, RangeDifference, each_difference, merged
 from kafkaspec.errors import unreadable
 from kafkaspec.files import names
@@ -103,10 +103,11 @@ def _logs(store: StateStore) -> dict[tuple[str, int], LogMemory]:
 
 
 def _compared(key: tuple[str, int], a: LogMemory, b: LogMemory) -> StateComparison:
-    mine, its = _copy(a), _copy(b)
+    segments = list(a.segments), list(b.segments)
+    mine, its = map(_copy, (a, b), segments)
     starts, ends = ({getattr(each, name) for each in (mine, its)}
                     for name in ("first_offset", "end_offset"))  # fmt: skip
-    trees = ([segment.watch.tree for segment in log.segments] for log in (a, b))
+    trees = ([segment.watch.tree for segment in log] for log in segments)
     by_kind: dict[DifferenceKind, list[RangeDifference]] = {}
     for item in each_difference(*trees):
         by_kind.setdefault(_kind(item, starts, ends), []).append(item)
@@ -115,8 +116,8 @@ def _compared(key: tuple[str, int], a: LogMemory, b: LogMemory) -> StateComparis
             reason=kind,
             message=_message(kind, mine, its),
             offsets=item.offsets,
-            a=_extent(item.offsets, item.a, a),
-            b=_extent(item.offsets, item.b, b),
+            a=_extent(item.offsets, item.a, segments[0]),
+            b=_extent(item.offsets, item.b, segments[1]),
         )
         for kind, items in by_kind.items()
         for item in merged(items)
@@ -146,24 +147,26 @@ def _message(kind: DifferenceKind, a: RememberedCopy, b: RememberedCopy) -> str:
     return f"{text}: not compared in this range"
 
 
-def _copy(log: LogMemory) -> RememberedCopy:
+def _copy(log: LogMemory, segments: Sequence[SegmentMemory]) -> RememberedCopy:
     name = names.parse_segment(log.segments.names[0])
     first = 0 if name is None else name.base_offset
-    last = max(segment.watch.survey.highest_last for segment in log.segments)
-    batches = sum(segment.watch.survey.batches for segment in log.segments)
+    last = max(segment.watch.survey.highest_last for segment in segments)
+    batches = sum(segment.watch.survey.batches for segment in segments)
     return RememberedCopy(Path(log.path), first, max(first, last + 1), batches)
 
 
-def _extent(offsets: OffsetRange, leaf: DigestLeaf, log: LogMemory) -> Extent | None:
+def _extent(
+    offsets: OffsetRange, leaf: DigestLeaf, segments: Sequence[SegmentMemory]
+) -> Extent | None:
     """Return what a log has in a range; its epochs are those of the batches there."""
     if not leaf.batches:
         return None
-    epochs = set(_epochs(offsets, log)) or {NONE}
+    epochs = set(_epochs(offsets, segments)) or {NONE}
     return Extent(leaf.batches, leaf.size, min(epochs), max(epochs), None, NONE)
 
 
-def _epochs(offsets: OffsetRange, log: LogMemory) -> Iterator[int]:
-    runs = (run for segment in log.segments for run in segment.watch.epochs)
+def _epochs(offsets: OffsetRange, segments: Sequence[SegmentMemory]) -> Iterator[int]:
+    runs = (run for segment in segments for run in segment.watch.epochs)
     for run in runs:
         if run.last_offset >= offsets.start and (
             offsets.end is None or run.base_offset < offsets.end
