@@ -52,7 +52,7 @@ class RememberedTable:
         parent, _, name = self.place.rpartition("/")
         self._table = DeltaLakeTable(Store(parent), name)
         self._known = whole.exists(_LOG)
-        if not self._known and (whole.names() or (whole.local and whole.exists())):
+        if not self._known and (whole.exists() if whole.local else whole.names()):
             raise unreadable(place, "it is neither a table of Delta nor the file of a state")
 
     def read(self) -> bytes | None:

@@ -434,6 +434,7 @@ def test_segments_that_stay_are_announced_as_their_broker_did(version: str, tmp_
     assert again.records == plan.records + len(_records(tiered / "logs" / topic)) - 4
 
 
+@pytest.mark.slow
 def test_segments_are_announced_where_a_broker_looks(tmp_path: Path) -> None:
     """What another number of partitions put elsewhere is announced as without the old topic."""
     tiered = GOLDEN / "4.3.1" / "tiered"

@@ -148,6 +148,7 @@ def test_what_no_state_can_be_is_refused(spark: SparkSession, logs: Path, tmp_pa
     folder.mkdir()
     (folder / "note").write_text("mine")
     assert "neither a table of Delta" in refused("--state", folder)
+    assert "neither a table of Delta" in refused("--state", folder / "note")
     write_deltalake(str(tmp_path / "else"), spark.range(3).toArrow())
     assert "something else" in refused("--state", tmp_path / "else")
     invoke("spark", "verify", "--format", "json", *state, logs)
