@@ -291,16 +291,23 @@ def _read(
         own=own_of(request),
         broken=None if request.on_error == "raise" else errors.append,
     )
-    made = Arrays(request, place, segment.codec, segment.name)
-    for columns in reader:
-        batch = made.batch(columns)
-        del columns
+
+    def told() -> Iterator[tuple[KafkaSpecError, int]]:
         while errors:
             yield errors.pop(0), reader.position
-        yield batch, reader.position
-        del batch
-    for error in errors:
-        yield error, reader.position
+
+    made = Arrays(request, place, segment.codec, segment.name)
+    try:
+        for columns in reader:
+            batch = made.batch(columns)
+            del columns
+            yield from told()
+            yield batch, reader.position
+            del batch
+    except KafkaSpecError:
+        yield from told()
+        raise
+    yield from told()
     if reader.ended:
         yield None, None
 

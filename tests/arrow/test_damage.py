@@ -260,3 +260,16 @@ def test_a_broken_batch_is_left_out_with_little_work(tmp_path: Path) -> None:
         assert read().num_rows == number
         work.append(calls(read))
     assert work[1] - work[0] < 200 * 160, work
+
+
+@pytest.mark.parametrize("codec", CODECS)
+def test_a_broken_batch_before_bytes_that_are_no_entry_is_told(tmp_path: Path, codec: str) -> None:
+    entry = ks.encode([ks.Record(0, 1, b"k", b"v")])
+    broken = entry[:-1] + b"?"
+    path = tmp_path / f"{0:020}.log"
+    path.write_bytes(broken * 2 + b"?" * len(entry))
+    told: list[ks.KafkaSpecError] = []
+    table = ks.Segment(path, codec=codec, tail="raise").to_arrow(on_error=told.append)
+    assert table.num_rows == 0
+    places = [None if error.position is None else error.position // len(entry) for error in told]
+    assert places == [0, 1, 2]
