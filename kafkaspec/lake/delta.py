@@ -23,11 +23,10 @@ from deltalake.transaction import AddAction, RemoveAction
 from kafkaspec.errors import unreadable
 from kafkaspec.lake.base import ATTEMPTS, EPOCH, RUN, Lake, LakeCondition, LakeScan, LakeTable
 from kafkaspec.lake.evolution import evolved
-from kafkaspec.lake.manifest import RUN_DIGITS, LakeFile, Mark
+from kafkaspec.lake.manifest import DELTA_LOG, RUN_DIGITS, LakeFile, Mark
 from kafkaspec.lake.shapes import plain_rows, plain_schema
 from kafkaspec.lake.store import THREADS, Store
 
-_LOG: Final = "_delta_log"
 _ESCAPE: Final = re.compile("%[0-9A-Fa-f]{2}")
 _BOUNDED: Final = frozenset(
     {"partition", "generation", "epoch", "offset", "timestamp", "base_offset"}
@@ -61,7 +60,7 @@ class DeltaLake(Lake):
         return [
             name
             for name in self.store.names()
-            if name[0] not in "._" and self.store.exists(f"{name}/{_LOG}")
+            if name[0] not in "._" and self.store.exists(f"{name}/{DELTA_LOG}")
         ]
 
 
@@ -201,12 +200,12 @@ class DeltaLakeTable(LakeTable):
     def expire(self, before: float) -> int:
         """See ``LakeTable.expire``: Delta keeps its log as long as the table's properties say."""
         with self._store.failing(self.name):
-            log = self._store.files(f"{self.name}/{_LOG}")
+            log = self._store.files(f"{self.name}/{DELTA_LOG}")
             table = self._open()
             if table is None or not any(file.modified < before for file in log):
                 return 0
             table.cleanup_metadata()
-            return len(log) - len(self._store.files(f"{self.name}/{_LOG}"))
+            return len(log) - len(self._store.files(f"{self.name}/{DELTA_LOG}"))
 
     def clean(self, before: float) -> list[str]:
         """See ``LakeTable.clean``."""

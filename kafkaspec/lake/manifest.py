@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+DELTA_LOG: Final = "_delta_log"
+"""Directory in a table of Delta, by which one is known."""
 RUN_DIGITS: Final = 14
 """Hexadecimal digits of a run: Delta keeps it as a number of 64 bits."""
 

@@ -18,6 +18,7 @@ from kafkaspec.analysis.state_file import SegmentRows
 from kafkaspec.errors import unreadable
 from kafkaspec.lake.delta import DeltaLakeTable
 from kafkaspec.lake.maintenance import AGE
+from kafkaspec.lake.manifest import DELTA_LOG
 from kafkaspec.lake.store import Store
 
 STATE_SCHEMA: Final = pa.schema(
@@ -31,7 +32,6 @@ STATE_SCHEMA: Final = pa.schema(
         ("line", pa.string()),  # all that is remembered, as in docs/state.md
     ]
 )
-_LOG: Final = "_delta_log"
 _ROWS: Final = 1000
 """Rows of a batch."""
 
@@ -51,7 +51,7 @@ class RememberedTable:
         self.place = whole.place
         parent, _, name = self.place.rpartition("/")
         self._table = DeltaLakeTable(Store(parent), name)
-        self._known = whole.exists(_LOG)
+        self._known = whole.exists(DELTA_LOG)
         if not self._known and (whole.exists() if whole.local else whole.names()):
             raise unreadable(place, "it is neither a table of Delta nor the file of a state")
 

@@ -13,12 +13,13 @@ from kafkaspec.errors import unreadable
 from kafkaspec.lake.base import Lake
 from kafkaspec.lake.delta import DeltaLake
 from kafkaspec.lake.iceberg import CATALOG, IcebergLake
+from kafkaspec.lake.manifest import DELTA_LOG
 from kafkaspec.lake.schema import PROGRESS
 from kafkaspec.lake.store import Store
 
 __all__ = ["open_lake"]
 
-FORMATS: Final = {DeltaLake.to: "_delta_log", IcebergLake.to: "metadata"}
+FORMATS: Final = {DeltaLake.to: DELTA_LOG, IcebergLake.to: "metadata"}
 """Formats of a lake, with the directory that each table of one has."""
 
 

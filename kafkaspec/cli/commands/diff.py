@@ -26,6 +26,7 @@ from kafkaspec.forensics.replicas.comparison import (
 )
 from kafkaspec.forensics.replicas.entries import ReplicaSide
 from kafkaspec.forensics.replicas.states import compare_states
+from kafkaspec.lake.manifest import DELTA_LOG
 from kafkaspec.log.batch import NONE
 from kafkaspec.log.directory import LogDirectory
 from kafkaspec.log.opening import open_log
@@ -128,7 +129,7 @@ def _state(path: Path) -> StateStore | None:
     """Return the state of ``verify`` that a file or a table of Delta is; None for anything else."""
     if is_state(path):
         return StateFile(path)
-    if not (path / "_delta_log").is_dir():
+    if not (path / DELTA_LOG).is_dir():
         return None
     with wrong_usage(ImportError):
         from kafkaspec.lake.state_table import RememberedTable
