@@ -101,11 +101,14 @@ def broken_entry(
     """
     if error.position is None:
         raise error
+    place = error.position
+    if place > position and (error.path or "").startswith(segment.format.framing.message_path):
+        place -= 1  # what is missing at the end of an entry is at the beginning of the next one
     for table in header_tables(segment, position, few=True):
-        if table.end <= error.position:
+        if table.end <= place:
             position = table.end
             continue
-        row = bisect_right(table.position, error.position) - 1
+        row = bisect_right(table.position, place) - 1
         if row < 0:
             break
         position, offset = table.position[row], None
@@ -115,9 +118,9 @@ def broken_entry(
         return position, offset, position + table.size[row]
     start = position
     for item in segment.scan(position):
-        if isinstance(item, KafkaSpecError) or item.position > error.position:
+        if isinstance(item, KafkaSpecError) or item.position > place:
             break
-        if item.end > error.position:
+        if item.end > place:
             try:
                 return item.position, item.base_offset, item.end
             except KafkaSpecError:  # of a compressed message of magic 0 or 1

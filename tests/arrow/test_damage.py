@@ -20,6 +20,7 @@ from kafkaspec.policy import CrcPolicy, TailPolicy
 from tests import goldens
 from tests.arrow import forge
 from tests.arrow.test_columns import CODECS, LAYOUTS, records
+from tests.log.forge import batch, record, sized, zigzag
 from tests.work import calls
 
 pa = pytest.importorskip("pyarrow")
@@ -273,3 +274,17 @@ def test_a_broken_batch_before_bytes_that_are_no_entry_is_told(tmp_path: Path, c
     assert table.num_rows == 0
     places = [None if error.position is None else error.position // len(entry) for error in told]
     assert places == [0, 1, 2]
+
+
+@pytest.mark.parametrize("codec", CODECS)
+def test_an_entry_after_one_that_ends_too_early_is_read(tmp_path: Path, codec: str) -> None:
+    """The field that is missing would be where the next entry begins."""
+    name = b"a name"
+    made = record(0, b"v", headers=[(name, name)])
+    entry = batch(0, [made.replace(zigzag(1) + sized(name), zigzag(2) + sized(name), 1)])
+    path = tmp_path / f"{0:020}.log"
+    path.write_bytes(entry + batch(1, [record(0, b"v")]))
+    told: list[ks.KafkaSpecError] = []
+    table = ks.Segment(path, codec=codec).to_arrow(["offset"], on_error=told.append)
+    assert [error.position for error in told] == [len(entry)]
+    assert table["offset"].to_pylist() == [1]
