@@ -53,7 +53,7 @@ from kafkaspec.state.cluster import Cluster
 from kafkaspec.state.framed import LeftOut
 from kafkaspec.state.groups import GroupsState, read_groups
 from kafkaspec.state.image import ClusterKind
-from kafkaspec.state.remote import read_remote_segments
+from kafkaspec.state.remote import STARTED, read_remote_segments
 from kafkaspec.state.transactions import TransactionsState, joined, read_transactions
 
 _BLOCK: Final = 1_000
@@ -394,25 +394,29 @@ class RestorePlanner:
     def _announce_remote(self) -> None:
         """Complete ``__remote_log_metadata``, which may be lost, by the objects that are there."""
         topic = Topic.REMOTE_LOG_METADATA
-        known: dict[int, list[str]] = {}
+        known: dict[int, list[dict[str, Any]]] = {}
         for (name, number), item in self.served.items():
             if name == topic:
                 state = read_remote_segments(item.log, on_error=self._noted(topic, number))
                 self._note_undecoded(topic, state)
-                known[number] = state.segments["segment_id"].to_pylist()
+                known[number] = state.segments.to_pylist()
         count = self.counts.get(topic, self.settings.partitions.get(topic, 1))
         records: dict[int, list[Record]] = {}
-        copies = [self._remote_copy(item) for item in self.served.values()]
-        if any(copies):
+        copies = [(item, self._remote_copy(item)) for item in self.served.values()]
+        if any(copy for _, copy in copies):
             text = "set remote.log.storage.manager.class.name and the settings of its plugin"
             self._find(RestoreReason.CONFIGURE, text)
-        for copy in copies:
+        for item, copy in copies:
             if copy is not None:
                 number = metadata_partition(copy.log, count)
                 # A broker looks in no other partition, whatever another number of them was.
-                made = remote_records(
-                    copy.log, known.get(number, ()), self.settings.controllers[0][0]
-                )
+                # It deletes a segment after its copy is whole, and copies again what it has.
+                local = item.log.first_base_offset or 0
+                done = [
+                    row["segment_id"] for row in known.get(number, ())
+                    if row["state"] != STARTED or row["start_offset"] >= local
+                ]  # fmt: skip
+                made = remote_records(copy.log, done, self.settings.controllers[0][0])
                 if made:
                     records.setdefault(number, []).extend(made)
                     text = f"segments in remote storage are announced again: {len(made) // 2}"

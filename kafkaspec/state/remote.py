@@ -31,6 +31,8 @@ from kafkaspec.state.framed import (
 from kafkaspec.state.latest import StateOptions, tables_of
 
 _STATE: Final = "enumeration.remote_log_segment_state"
+STARTED: Final = shown_name(_STATE, RemoteLogSegmentState.COPY_SEGMENT_STARTED)
+"""State of a segment that is being copied."""
 FINISHED: Final = frozenset(
     shown_name(_STATE, state)
     for state in (

@@ -458,6 +458,30 @@ def test_segments_are_announced_where_a_broker_looks(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+def test_a_segment_whose_end_of_copying_is_lost_is_announced(tmp_path: Path) -> None:
+    """A broker deletes a segment after its copy is whole; one that it has is copied again."""
+    tiered = GOLDEN / "4.3.1" / "tiered"
+    topic = f"{Topic.REMOTE_LOG_METADATA}-0"
+    shutil.copytree(tiered / "logs", tmp_path / "logs")
+    (path,) = (tmp_path / "logs" / topic).glob("*.log")
+    with ks.Segment(path) as segment:
+        first, *_ = segment.batches()
+    path.write_bytes(path.read_bytes()[: first.end])
+    for has_local in (False, True):
+        if has_local:
+            for remote in (tiered / "remote").rglob("*.log"):
+                base = remote.name.partition("-")[0]
+                shutil.copy(remote, tmp_path / "logs/tiered-0" / f"{base}.log")
+        out = tmp_path / f"out-{has_local}"
+        restore([tmp_path / "logs", tiered / "remote"], out, write=True, remote="keep")
+        with ks.Partition(out / "logs" / topic) as log:
+            rows = read_remote_segments(log).segments.to_pylist()
+        states = {each["start_offset"]: each["state"] for each in rows}
+        finished = "COPY_SEGMENT_FINISHED"
+        assert states == {0: "COPY_SEGMENT_STARTED" if has_local else finished, 12: finished}
+
+
+@pytest.mark.slow
 def test_segments_of_another_plugin_are_announced_too(tmp_path: Path) -> None:
     """Those with aborted transactions have an index of them, by the manifests of Aiven's."""
     store = Path(__file__).parents[1] / "tiered" / "golden" / "zstd"
