@@ -34,11 +34,7 @@ from kafkaspec.restore.restore_options import (
     RestoreRemote,
     RestoreRetention,
 )
-from kafkaspec.restore.restore_plan import (
-    RestoredVoter,
-    RestorePlan,
-    RestoreVerdict,
-)
+from kafkaspec.restore.restore_plan import RestoredVoter, RestorePlan, RestoreVerdict
 from kafkaspec.restore.restored_image import restored_image
 from kafkaspec.restore.staging import RestoredLogs
 from kafkaspec.state.image import Fields, Image
