@@ -87,6 +87,15 @@ def judge(segment: Segment, limit: int | None) -> Kept:
     return found
 
 
+def byte_of(segment: Entries, error: KafkaSpecError) -> int:
+    """Return a byte of the entry of an error; 0 if it has no position.
+
+    A field that is missing at the end of an entry has the position at which the next one begins.
+    """
+    is_inside = (error.path or "").startswith(segment.format.framing.message_path)
+    return max(0, (error.position or 0) - is_inside)
+
+
 def broken_entry(
     segment: Entries, position: int, error: KafkaSpecError
 ) -> tuple[int | None, int | None, int | None]:
@@ -101,9 +110,7 @@ def broken_entry(
     """
     if error.position is None:
         raise error
-    place = error.position
-    if place > position and (error.path or "").startswith(segment.format.framing.message_path):
-        place -= 1  # what is missing at the end of an entry is at the beginning of the next one
+    place = byte_of(segment, error)
     for table in header_tables(segment, position, few=True):
         if table.end <= place:
             position = table.end

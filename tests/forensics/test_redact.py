@@ -30,6 +30,7 @@ from kafkaspec.log.partition import Partition
 from tests.cli.helpers import fingerprint, lines, run
 from tests.extent import some
 from tests.goldens import GOLDEN, VERSIONS, distinct_partitions
+from tests.log.forge import batch, record, sized, zigzag
 
 ALL = {Part.KEY: Way.HASH, Part.VALUE: Way.FILL, Part.HEADERS: Way.FILL}
 EVERY = Chosen(every=True)
@@ -649,3 +650,19 @@ def test_messages_about_damage_have_no_checksum(tmp_path: Path) -> None:
     before = ks.Segment(entries[1]).batch_at(0).crc
     now = computed_crc(ks.Segment(bytes(data)).batch_at(len(entries[0])))
     assert not any(form in done.output for form in _forms(before) | _forms(now))
+
+
+def test_a_batch_that_ends_too_early_is_not_copied(tmp_path: Path) -> None:
+    """It may have the key; the field that is missing would be where the next batch begins."""
+    name = b"a name"
+    made = record(0, b"personal", key=b"secret", headers=[(name, name)])
+    cut = batch(0, [made.replace(zigzag(1) + sized(name), zigzag(2) + sized(name), 1)])
+    whole = batch(1, [record(0, b"v", key=b"other")])
+    log = tmp_path / "t-0" / f"{0:020}.log"
+    log.parent.mkdir()
+    log.write_bytes(cut + whole)
+    out = tmp_path / "out"
+    result = run("redact", "--key", "secret", "--on-error", "skip", "-o", out, log.parent)
+    assert result.exit_code == 1
+    assert f"at byte {len(cut)}: left out" in result.stderr
+    assert next(out.rglob(log.name)).read_bytes() == whole

@@ -27,7 +27,7 @@ from kafkaspec.forensics.redaction.entries import KeyWatch, RedactedField, redac
 from kafkaspec.io.local import read_beside
 from kafkaspec.io.remote import RemotePath
 from kafkaspec.log.batch import Batch
-from kafkaspec.log.damage import ALWAYS_RAISED, broken_entry
+from kafkaspec.log.damage import ALWAYS_RAISED, broken_entry, byte_of
 from kafkaspec.log.directory import LogDirectory
 from kafkaspec.log.header_table import HeaderTable
 from kafkaspec.log.headers import read_headers
@@ -321,7 +321,7 @@ class _Partition:
             """Remember an entry: it may have the key, and is met and reported again."""
             if self.on_error == "raise":
                 raise error
-            broken.append(error.position or 0)
+            broken.append(byte_of(segment, error))
 
         if chosen.keys:
             keyed.update(batches_with(segment, sorted(chosen.keys), on_error=cannot_read))
