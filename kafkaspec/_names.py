@@ -83,4 +83,5 @@ NAMES: dict[str, dict[str, tuple[str, str]]] = {
         "topic_of": ("kafkaspec.messages.topics", "topic_of"),
         "written_by": ("kafkaspec.messages.lookup", "written_by"),
     },
+    "kafkaspec.values.avro": {"compile_avro": ("kafkaspec.values.avro.decoder", "compile_avro")},
 }

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from benchmarks.outcome import Case, Figure, Outcome, Settings, Table, number, times
 from benchmarks.timing import Candidate, measure
-from kafkaspec.values.avro.decoder import compile_avro
+from kafkaspec.values.avro import compile_avro
 from kafkaspec.values.decoded import Decoder
 from kafkaspec.values.definition import Definition, SchemaType
 

@@ -21,7 +21,7 @@ from kafkaspec.codecs import get_codec
 from kafkaspec.tables import json_values
 from kafkaspec.tables.json_plan import json_lines
 from kafkaspec.tables.typed_exports import export_typed
-from kafkaspec.values.avro.decoder import compile_avro
+from kafkaspec.values.avro import compile_avro
 from kafkaspec.values.decoded import Decoder
 
 _GATE = 1.2

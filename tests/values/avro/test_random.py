@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from kafkaspec.values.avro.decoder import compile_avro
+from kafkaspec.values.avro import compile_avro
 from kafkaspec.values.decoded import Decoded, Decoder, Failure
 from kafkaspec.values.definition import Definition, SchemaType
 from kafkaspec.values.options import Bounds, Options

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from kafkaspec.values.avro.decoder import compile_avro
+from kafkaspec.values.avro import compile_avro
 from kafkaspec.values.decoded import Code
 from kafkaspec.values.definition import Definition, SchemaError
 from kafkaspec.values.options import Options

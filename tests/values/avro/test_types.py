@@ -11,7 +11,7 @@ import avro.io
 import avro.schema
 import pyarrow as pa
 
-from kafkaspec.values.avro.decoder import compile_avro
+from kafkaspec.values.avro import compile_avro
 from kafkaspec.values.definition import Definition, SchemaType
 from kafkaspec.values.options import Options
 from tests.extent import examples

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from kafkaspec.log.segment import Segment
 from kafkaspec.model import Record
-from kafkaspec.values.avro.decoder import compile_avro
+from kafkaspec.values.avro import compile_avro
 from kafkaspec.values.definition import Definition, SchemaType
 from kafkaspec.values.options import Options
 
