@@ -212,8 +212,10 @@ class _Search:
         """Do what ``run`` does, with several partitions at the same time in other processes."""
         places = [log.path or Path(name) for name, log in inputs.logs()]
         if len(places) < _FEW:
-            return self._in_order(places, inputs)
-        missed: list[bool] = []
+            missed, counted = self._in_order(places)
+            inputs.add(counted)
+            return missed
+        missed = []
         # Few groups, since each reads the checkpoints of the log directory.
         size = -(-len(places) // (_GROUPS * jobs))
         groups = [places[first : first + size] for first in range(0, len(places), size)]
@@ -225,12 +227,13 @@ class _Search:
 
     def partitions(self, places: Sequence[Path]) -> tuple[str, str, list[bool], tuple[int, ...]]:
         """Return what ``run`` prints for some partitions, its result, and what was counted."""
-        inputs = Inputs([], self.codec)
         with captured() as (out, err), nullcontext() if self.mapped else unmapped():
-            missed = self._in_order(places, inputs)
-        return out.getvalue(), err.getvalue(), missed, inputs.counts
+            missed, counted = self._in_order(places)
+        return out.getvalue(), err.getvalue(), missed, counted
 
-    def _in_order(self, places: Sequence[Path], inputs: Inputs) -> list[bool]:
+    def _in_order(self, places: Sequence[Path]) -> tuple[list[bool], tuple[int, ...]]:
+        """Print the answers of some partitions; return the result of ``run``, and the counts."""
+        inputs = Inputs([], self.codec)
         shared = {folder: Checkpoints(folder) for folder in {place.parent for place in places}}
         missed = []
         for place in places:
@@ -241,7 +244,7 @@ class _Search:
                     missed.append(self.answer(str(place), partition, inputs))
             except KafkaSpecError as error:
                 inputs.cannot_read(error)
-        return missed
+        return missed, inputs.counts
 
     def answer(self, name: str, log: Segment | Partition, inputs: Inputs) -> bool:
         """Print the answer of a log; return whether there is none."""
