@@ -228,7 +228,10 @@ def _are_plain(core: Core, table: EntryTable, kind: EntryKind) -> bool:
     except (KeyError, ValueError):  # the field is not a number
         return False
     rows = table.count
-    return all(core.module.count(column, rows, value) == rows for column, value in columns)
+    return all(  # a field without a default is never plain
+        isinstance(value, int) and core.module.count(column, rows, value) == rows
+        for column, value in columns
+    )
 
 
 def _integers(column: object) -> memoryview:
