@@ -139,7 +139,7 @@ class Inputs:
         self.unreadable += unreadable
         self.broken += broken
         self.lost += lost
-        self.failed = int(bool(self.unreadable) and not self.read)
+        self.failed = int(bool(self.unreadable) and not self.read + self._skipped)
 
     def batches(
         self, read: Callable[[Segment, Selection], Iterator[Batch]] = selected_batches

@@ -180,6 +180,17 @@ def test_errors_of_one_file_stay_with_it(tmp_path: Path, command: list[str]) -> 
     assert (result.exit_code, len(result.stdout.splitlines())) == (1, answers)
 
 
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_find_names_a_topic_that_is_not_there_beside_an_unreadable_one(
+    tmp_path: Path, jobs: int
+) -> None:
+    partition(tmp_path, "first-0")
+    (tmp_path / "between-0").symlink_to("between-0")
+    result = run("find", "--offset", "0", "--topic", "other", "--jobs", str(jobs), tmp_path)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "there is no topic 'other'; there is 'first'" in result.stderr
+
+
 @pytest.mark.parametrize("command", ["dump", "find --offset 0", "export --to jsonl --force"])
 def test_a_path_of_which_nothing_can_be_read(tmp_path: Path, command: str) -> None:
     place, out = tmp_path / "orders-0", tmp_path / "out"
