@@ -34,12 +34,13 @@ def main(quick: bool, only: tuple[str, ...], write: bool) -> None:
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     outcomes = []
     with tempfile.TemporaryDirectory(prefix="kafkaspec-bench-") as name:
-        settings = Settings(quick, Path(name))
         for case in cases:
             if only and case.name not in only:
                 continue
+            work = Path(name) / case.name  # names of files are those of topics: each its own
+            work.mkdir()
             before = time.monotonic()
-            outcomes.append(case.run(settings))
+            outcomes.append(case.run(Settings(quick, work)))
             spent = time.monotonic() - before
             click.echo(f"{case.title}: {spent:.0f} s", err=True)
     arguments = " ".join((*(["--quick"] if quick else []), *(f"--only {name}" for name in only)))

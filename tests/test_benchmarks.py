@@ -124,3 +124,10 @@ def test_the_command() -> None:
     assert done.exit_code == 0, done.output
     assert "| `import kafkaspec`, `import aiokafka` ÷ ours |" in done.output
     assert runner.invoke(main, ["--only", "nothing"]).exit_code == 2
+
+
+@pytest.mark.slow
+def test_cases_of_one_run_share_no_file() -> None:
+    """Two of them write a partition of the same name."""
+    done = CliRunner().invoke(main, ["--quick", "--only", "messages", "--only", "find"])
+    assert done.exit_code == 0, done.output
