@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -110,3 +111,23 @@ def test_damage_is_named_with_its_place(
     done = subprocess.run([folder / "example", path], capture_output=True, text=True)
     last = len(data) * 2 // 3
     assert (done.returncode, done.stderr.strip()) == (status, says.format(last=last, end=len(data)))
+
+
+@pytest.mark.slow
+def test_the_example_names_what_it_cannot_read_or_write(folder: Path, tmp_path: Path) -> None:
+    def said(*arguments: Path, **options: Any) -> tuple[int, str]:
+        command = [folder / "example", *arguments]
+        done = subprocess.run(command, stderr=subprocess.PIPE, text=True, **options)
+        return done.returncode, done.stderr
+
+    log = next(golden.path for golden in goldens.distinct(".log") if golden.path.stat().st_size)
+    assert said() == (2, "usage: records SEGMENT\n")
+    assert said(tmp_path / "nowhere") == (2, f"{tmp_path / 'nowhere'}: No such file or directory\n")
+    assert said(tmp_path) == (2, f"{tmp_path}: Is a directory\n")
+    if Path("/dev/full").exists():
+        with open("/dev/full", "wb") as full:
+            assert said(log, stdout=full) == (2, "records: No space left on device\n")
+
+
+def test_the_example_has_40_lines() -> None:
+    assert len(files()[EXAMPLE].splitlines()) == 40

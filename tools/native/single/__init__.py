@@ -16,6 +16,7 @@ from typing import Final
 from kafkaspec._generated.layout import ENUMS
 from kafkaspec.codecs.native.core import Core, load_core
 from kafkaspec.codecs.native.names import UNTIMED
+from kafkaspec.columns.wanted import OF_BATCH
 from kafkaspec.compression import NAMES
 from kafkaspec.compression.form import PayloadForm
 from kafkaspec.compression.lz4 import READ_MAGIC_0
@@ -112,7 +113,7 @@ def _facts(core: Core) -> str:
     rows = [
         f'    {{{ids[name]}, {magic}, "{name}", {form(found)}}},\n' for name, magic, found in forms
     ]
-    wanted = ", ".join(f'"{name}"' for name in core.columns if not name.startswith("batch."))
+    wanted = ", ".join(f'"{name}"' for name in core.columns if not name.startswith(OF_BATCH))
     return "".join(
         (
             f"enum {{ KS_FORMS = {len(rows)}, LOG_APPEND_TIME = {appended} }};\n",

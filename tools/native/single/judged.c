@@ -1,7 +1,7 @@
 /*
  * Reads logs for the kit, and for libFuzzer with -DFUZZ. Standard input has a size of eight bytes, in the
  * order of this machine, before each log. A line for each record: its numbers, then key, value and
- * headers in hex, "-" for null; last "end STATUS TEXT".
+ * headers in hex, "-" for null; last "end ended", "end unsupported TEXT" or "end refused TEXT".
  */
 #include "kafkaspec.h"
 
@@ -54,7 +54,9 @@ static int read_log(FILE *to, const uint8_t *bytes, int64_t size, int further)
             show(to, &rows);
         before = rows.position;
     }
-    fprintf(to, "end %d %s\n", status, ks_problem(reader));
+    fprintf(to, "end %s %s\n",
+            status == KS_END ? "ended" : status == KS_UNSUPPORTED ? "unsupported" : "refused",
+            ks_problem(reader));
     ks_close(reader);
     return status;
 }

@@ -108,7 +108,10 @@ ks_reader *ks_open(const void *bytes, int64_t size, const ks_options *options)
     }
     r->out = (ks_out){KS_SPAN, 0, 0, r->integers, r->strings, r->lists};
     r->status = KS_GROW;
-    ks_codecs_find(KS_USE_ALL);
+    static int found; /* see ks_open in the header */
+    if (!found)
+        ks_codecs_find(KS_USE_ALL);
+    found = 1;
     for (int form = 0; form < KS_FORMS; form++) {
         r->codecs[form] = -1;
         for (int i = 0; i < ks_codecs_count; i++)

@@ -54,7 +54,8 @@ typedef struct {
 typedef struct ks_reader ks_reader;
 
 /* Begin to read the bytes of a segment, which stay the caller's. NULL: not enough memory, or the options
- * name a column that does not exist. */
+ * name a column that does not exist. The first call finds the libraries, and has to end before another
+ * thread calls; after that, each thread may have readers. */
 ks_reader *ks_open(const void *bytes, int64_t size, const ks_options *options);
 
 /*

@@ -5,13 +5,11 @@ from __future__ import annotations
 import subprocess
 import sys
 from struct import pack
-from typing import Any, Final
+from typing import Any
 
+from kafkaspec.compression import NAMES
 from kafkaspec.conformance.protocol import RequestKind, record
 from kafkaspec.conformance.serving import SkippedError, serve
-
-_END: Final = 16
-_UNSUPPORTED: Final = 17
 
 
 class RefusedError(Exception):
@@ -29,14 +27,14 @@ def records(program: subprocess.Popen[bytes], data: bytes) -> list[dict[str, Any
     while True:
         words = said.readline().split(b" ", 2)
         if words[0] == b"end":
-            return _checked(found, int(words[1]), words[2].decode())
+            return _checked(found, words[1], words[2].decode())
         found += _record(words)
 
 
-def _checked(found: list[Any], status: int, text: str) -> list[Any]:
-    if status == _UNSUPPORTED:
+def _checked(found: list[Any], status: bytes, text: str) -> list[Any]:
+    if status == b"unsupported":
         raise SkippedError(text.strip())
-    if status != _END:
+    if status != b"ended":
         raise RefusedError(text.strip())
     return found
 
@@ -61,8 +59,7 @@ def main() -> None:
         def log(data: bytes, request: dict[str, Any]) -> list[dict[str, Any]]:
             return records(program, data)
 
-        names = ("none", "gzip", "snappy", "lz4", "zstd")
-        serve("kafkaspec C", "", {RequestKind.LOG: log}, compression=names, checksums=True)
+        serve("kafkaspec C", "", {RequestKind.LOG: log}, compression=NAMES, checksums=True)
 
 
 if __name__ == "__main__":
