@@ -28,15 +28,8 @@ from kafkaspec.analysis.findings import Area, Finding, Place
 from kafkaspec.analysis.parts import WHOLE, BatchSpan, PartSurvey, Settled
 from kafkaspec.analysis.reasons import FindingReason as R
 from kafkaspec.analysis.report import FileKind, FileResult
-from kafkaspec.analysis.state_file import (
-    LogMemory,
-    ProducersMemory,
-    SegmentMemory,
-    StateStore,
-    StoredLog,
-    read_state,
-    state_lines,
-)
+from kafkaspec.analysis.state_file import StateStore, read_state, state_lines
+from kafkaspec.analysis.state_memory import LogMemory, ProducersMemory, SegmentMemory, StoredLog
 from kafkaspec.analysis.text_checks import add_to_runs
 from kafkaspec.analysis.tree import differences
 from kafkaspec.analysis.watch import SegmentWatch

@@ -411,7 +411,7 @@ def _filled(columns: Iterable[str], rows: Iterable[Iterable[Any]], look: dict[st
 
 
 _MARKS: Final = "\u2588\u2593"
-"""What stands for the cells of even and of odd columns in a layout."""
+"""Placeholders for the cells of even and odd columns in a layout."""
 _LAYOUTS: Final = 1 << 10
 """Layouts of tables that are kept."""
 
@@ -498,7 +498,7 @@ def print_json(kind: str, content: Mapping[str, Any]) -> None:
 
 
 LONG: Final = "\0"
-"""What stands for the long part of an object, which has no such text then."""
+"""Placeholder for the long part of an object that does not contain this text."""
 
 
 def print_object(content: Mapping[str, Any], *long: Iterable[str]) -> None:

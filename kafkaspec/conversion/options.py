@@ -20,7 +20,7 @@ OffsetChoice = Literal["keep", "shift", "renumber"]
 ``renumber``: they become consecutive, without gaps."""
 
 AbortedChoice = Literal["keep", "drop"]
-"""What to do with records of aborted transactions. ``keep`` them, as in a broker's down-conversion:
+"""Records of aborted transactions. ``keep`` them, as in a broker's down-conversion:
 consumers of magic 2 recognize them by the markers and the transaction index, those of magic 0 and 1
 treat them as ordinary records. ``drop``: leave them out."""
 

@@ -14,7 +14,7 @@ if not all(map(find_spec, ("pyarrow", "deltalake", "pyiceberg"))):
 
 import pyarrow as pa
 
-from kafkaspec.analysis.state_file import SegmentRows
+from kafkaspec.analysis.state_memory import SegmentRows
 from kafkaspec.errors import unreadable
 from kafkaspec.lake.delta import DeltaLakeTable
 from kafkaspec.lake.maintenance import AGE

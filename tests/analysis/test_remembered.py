@@ -511,12 +511,12 @@ def test_a_write_that_is_killed_leaves_a_whole_state(logs: Path, tmp_path: Path)
     script = """
 import os, signal, sys
 from kafkaspec.analysis import state_file, verify
-made = state_file._line
+made = state_file.state_line
 def line(values):
     if "lines" in values:
         os.kill(os.getpid(), signal.SIGKILL)
     return made(values)
-state_file._line = line
+state_file.state_line = line
 verify(sys.argv[1], state=sys.argv[2])
 """
     done = subprocess.run([sys.executable, "-c", script, logs, state], check=False)

@@ -150,13 +150,13 @@ def test_the_version_needs_next_to_nothing() -> None:
 
 
 BROKEN_ONLY = ("kafkaspec.intact", "kafkaspec.broker.index_rules")
-"""What only damaged logs, or writers of indexes, need."""
+"""Modules for damaged logs and for writers of indexes."""
 SELDOM = (
     "http", "google", "fastavro", "cryptography", "fsspec", "asyncio", "pandas", "kaitaistruct",
     "construct", "kafkaspec.codecs.references", "kafkaspec.tiered", "kafkaspec.libraries",
     "kafkaspec.conversion.choices", "kafkaspec.messages.text_plans",
 )  # fmt: skip
-"""What a small log of this release needs of none of these commands."""
+"""Modules that none of these commands needs for a small log of this release."""
 RULES = ("kafkaspec.analysis", "kafkaspec.broker.loading", "kafkaspec.values")
 PLAIN = (*SELDOM, *BROKEN_ONLY, *RULES, "numpy", "pyarrow", "rich")
 ARROW = (*SELDOM, *RULES, "duckdb", "kafkaspec.arrow.where")

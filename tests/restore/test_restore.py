@@ -415,7 +415,7 @@ def test_segments_that_stay_are_announced_as_their_broker_did(version: str, tmp_
         )  # fmt: skip
     for row in [*wanted, *found]:
         del row["started"], row["updated"], row["broker_id"]
-    if wanted[0]["txn_index_empty"] is None:  # brokers before 4.0 say nothing of it
+    if wanted[0]["txn_index_empty"] is None:  # brokers before 4.0 do not record it
         for row in found:
             assert row.pop("txn_index_empty") is True
         for row in wanted:

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from kafkaspec.analysis.state_file import LogMemory, SegmentMemory, StateStore, read_state
+from kafkaspec.analysis.state_file import StateStore, read_state
+from kafkaspec.analysis.state_memory import LogMemory, SegmentMemory
 from kafkaspec.analysis.tree import DigestLeaf, RangeDifference, each_difference, merged
 from kafkaspec.errors import unreadable
 from kafkaspec.files import names
@@ -91,7 +92,7 @@ def compare_states(a: StateStore, b: StateStore) -> tuple[list[StateComparison],
 def _logs(store: StateStore) -> dict[tuple[str, int], LogMemory]:
     known = read_state(store)
     if known is None:
-        raise unreadable(store.place, "there is no state")
+        raise unreadable(store.place, "verify has kept no state there")
     found = {}
     for line in known[1]:
         name = names.parse_partition(Path(line.path).name)
