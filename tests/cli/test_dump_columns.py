@@ -159,7 +159,7 @@ def test_negative_sequences_and_unknown_numbers(tmp_path: Path) -> None:
 @pytest.mark.parametrize("topic", ["t", "__consumer_offsets", "__cluster_metadata"])
 @each("seed", range(examples(30)))
 def test_control_records_of_any_bytes(tmp_path: Path, topic: str, seed: int) -> None:
-    """All types, some that no release knows, and some that cannot be decoded, among data."""
+    """All types, unknown and broken ones too, among data and messages of magic 1."""
     chance = random.Random(seed)
     keys = [*(struct.pack(">hh", 0, kind) for kind in range(9)), b"\0\0\0\1x", b"\0", None]
     values = [struct.pack(">hi", 0, 7), b"\0" * 40, b"", b"\xff\xfe", None]
@@ -174,6 +174,10 @@ def test_control_records_of_any_bytes(tmp_path: Path, topic: str, seed: int) -> 
             Record(offset + n, TIME + chance.randrange(60), *pair) for n, pair in enumerate(pairs)
         ]
         offset += len(records)
+        if not control and chance.random() < 0.4:  # a message is none, whatever its key
+            compression = chance.choice(("none", "gzip"))
+            entries.append(encode(records, magic=1, compression=compression))
+            continue
         entries.append(
             encode(
                 records, magic=2, producer_id=1, producer_epoch=0, control=control,

@@ -382,12 +382,12 @@ def _kept(core: Core, columns: Columns, wanted: Selection) -> Iterator[tuple[int
     if all(bound is None for bound in bounds):
         yield 0, columns.rows
         return
+    marks = _outside(*bounds).of(core, partial(_octets, columns), columns.rows)
+    yield from map(re.Match.span, _KEPT_ROWS.finditer(marks))
 
-    def values(name: str) -> memoryview:
-        return memoryview(columns.integer_column(name).values).cast("B")
 
-    for found in _KEPT_ROWS.finditer(_outside(*bounds).of(core, values, columns.rows)):
-        yield found.span()
+def _octets(columns: Columns, name: str) -> memoryview:
+    return memoryview(columns.integer_column(name).values).cast("B")
 
 
 @lru_cache(maxsize=2)
@@ -401,6 +401,10 @@ def _outside(earliest: int | None, end: int | None, low: int | None, high: int |
         if most is not None:
             conditions.append(Compare(name, "<", most))
     return Marks(((condition,), 1) for condition in conditions)
+
+
+_CONTROL: Final = Marks([((Compare(IS_CONTROL, "==", 1),), 1)])
+"""Marks all but control records; messages have no such field, and -1 in its column."""
 
 
 class JsonMaker:
@@ -429,7 +433,7 @@ class JsonMaker:
         self._base64 = base64
         self._messages = messages
         self._made: dict[frozenset[_Key], JsonLines] = {}
-        self._controls = ControlTexts(segment.codec, base64=base64)
+        self._controls = ControlTexts(core, segment.codec, base64=base64)
 
     def lines(self, columns: Columns, rows: Iterable[tuple[int, int]]) -> Iterator[memoryview]:
         """Yield the lines of some ranges of rows, many at a time."""
@@ -478,11 +482,13 @@ class ControlTexts:
     """Makes JSON of control records, of those with the same bytes once.
 
     Args:
+        core: the extension.
         codec: decodes them.
         base64: whether bytes that are UTF-8 are base64 too.
     """
 
-    def __init__(self, codec: Codec, *, base64: bool) -> None:
+    def __init__(self, core: Core, codec: Codec, *, base64: bool) -> None:
+        self._core = core
         self._codec = codec
         self._write = WRITERS["base64" if base64 else "text"]
         self._known: dict[tuple[bytes | None, bytes | None], bytes] = {}
@@ -495,10 +501,10 @@ class ControlTexts:
         """
         found: dict[int, bytes] = {}
         stored = [columns.bytes_column(name) for name in (names.KEY, names.VALUE)]
-        for row, control in enumerate(columns.integer_column(IS_CONTROL).integers[: columns.rows]):
-            if control:
-                key, value = (bytes_of(each, row, columns.sources) for each in stored)
-                found[row] = self._known.get((key, value)) or self._text(key, value)
+        marks = _CONTROL.of(self._core, partial(_octets, columns), columns.rows)
+        for row in chain.from_iterable(range(*run.span()) for run in _KEPT_ROWS.finditer(marks)):
+            key, value = (bytes_of(each, row, columns.sources) for each in stored)
+            found[row] = self._known.get((key, value)) or self._text(key, value)
         return found
 
     def _text(self, key: bytes | None, value: bytes | None) -> bytes:
