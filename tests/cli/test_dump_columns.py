@@ -321,13 +321,14 @@ def _all_are_large(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dump_columns, "WHOLE_BYTES", 200)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_all_are_large")
 @each("choice", CHOICES)
 def test_large_batches(choice: tuple[str, ...]) -> None:
     """They come in pieces of columns, unless only some of their records are wanted."""
-    count, from_columns = same(*distinct_partitions("4.3.1"), *choice)
+    count, from_columns = same(*partitions(VERSIONS[-1]), *choice)
     if choice == ():
-        assert from_columns > count // 2
+        assert from_columns > count // 2 > 100
 
 
 @pytest.mark.usefixtures("_all_are_large")
