@@ -10,19 +10,16 @@ goes on after one of a type that it does not know.
 from __future__ import annotations
 
 from functools import partial
-from typing import Final
 
 from kafkaspec.arrow.messages.topics import by_type, record_types
 from kafkaspec.codecs import get_codec
 from kafkaspec.errors import KafkaSpecError
-from kafkaspec.layout import Role
+from kafkaspec.layout import Role, names
 from kafkaspec.log.partition import PartitionLog
 from kafkaspec.messages.lookup import in_topic, read_by
 from kafkaspec.policy import OnError
 from kafkaspec.state.framed import COLUMNS, decode
 from kafkaspec.state.latest import tables_of
-
-_OFFSET: Final = "offset"
 
 
 def unloadable(log: PartitionLog, topic: str, release: str, on_error: OnError) -> list[int]:
@@ -43,14 +40,14 @@ def unloadable(log: PartitionLog, topic: str, release: str, on_error: OnError) -
         table = table.combine_chunks()
         if not table.num_rows:
             continue
-        types = record_types(topic, table["key"].combine_chunks(), get_codec())
+        types = record_types(topic, table[names.KEY].combine_chunks(), get_codec())
         for number, rows in by_type(table, types):
             keys = () if number is None else in_topic(topic, Role.KEY, number)
             values = () if number is None else in_topic(topic, Role.VALUE, number)
             if not read_by(keys, release) or not values:
                 continue
-            rows = rows.filter(rows["value"].is_valid()).combine_chunks()
+            rows = rows.filter(rows[names.VALUE].is_valid()).combine_chunks()
             if rows.num_rows:
-                refused = partial(refuse, rows[_OFFSET].to_pylist())
-                decode(values, rows["value"].combine_chunks(), release, refused)
+                refused = partial(refuse, rows[names.OFFSET].to_pylist())
+                decode(values, rows[names.VALUE].combine_chunks(), release, refused)
     return sorted(found)
