@@ -121,7 +121,10 @@ format:  ## Format the code
 	$(BIN)/ruff check --fix .
 
 bench:  ## Compare with other readers, all in one run (OPTIONS='--quick', '--only CASE', '--write')
+	@tools/setup/headers.sh
 	@tools/setup/venv.sh $(VENV) construct,test
+	@tools/setup/java.sh
+	@tools/setup/chromium.sh
 	$(BIN)/python -m benchmarks $(OPTIONS)
 
 bench-spark:  ## Compare the data source with Spark's Parquet and Kafka sources (OPTIONS='--quick', '--write')

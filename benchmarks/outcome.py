@@ -93,7 +93,9 @@ def number(value: float) -> str:
     """Three digits that matter."""
     if value >= 100:
         return f"{value:,.0f}"
-    return f"{value:.1f}" if value >= 10 else f"{value:.2f}"
+    if value >= 10:
+        return f"{value:.1f}"
+    return f"{value:.2f}" if value >= 0.1 or value == 0 else f"{value:.3g}"
 
 
 def times(value: float) -> str:
