@@ -11,6 +11,7 @@ _MODULES: Final = {
     "foreign": "kafkaspec.tiered.foreign",
     "intact": "kafkaspec.intact.division",
     "messages": "kafkaspec.arrow.messages.topics",
+    "notebook": "kafkaspec.reports.notebook",
     "tiered": "kafkaspec.tiered.mount",
     "typed": "kafkaspec.values.reading",
 }
@@ -23,6 +24,21 @@ def provider(what: str = "columns") -> Any:
         ImportError: it needs something that is not installed.
     """
     return _imported(_MODULES[what])
+
+
+class InNotebook:
+    """Base of the objects that a notebook shows as a table, if the extra ``html`` is installed."""
+
+    __slots__ = ()
+
+    def _repr_html_(self) -> str | None:
+        """Return the table; None for the text of ``repr``."""
+        try:
+            notebook = provider("notebook")
+        except ImportError:
+            return None
+        found: str = notebook.html_of(self)
+        return found
 
 
 def require_pyarrow() -> None:

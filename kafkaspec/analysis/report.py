@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Any, ClassVar
 
 from kafkaspec.analysis.findings import Finding, Severity
+from kafkaspec.provider import InNotebook
 from kafkaspec.results import as_json
 
 
@@ -170,7 +171,7 @@ class Totals(_Counts):
 
 
 @dataclass(slots=True)
-class Report:
+class Report(InNotebook):
     """All results of ``verify``.
 
     Attributes:

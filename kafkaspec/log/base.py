@@ -11,10 +11,11 @@ from kafkaspec.log.columnar import Columnar
 from kafkaspec.log.lookup import Found
 from kafkaspec.log.options import RecordOptions
 from kafkaspec.model import Record
+from kafkaspec.provider import InNotebook
 from kafkaspec.times import Time
 
 
-class Log(Columnar, ABC):
+class Log(InNotebook, Columnar, ABC):
     """A segment, a partition or a log directory, as ``kafkaspec.open`` returns it."""
 
     @abstractmethod

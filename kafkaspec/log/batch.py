@@ -24,6 +24,7 @@ from kafkaspec.log.pieces import HELD_BYTES, MOST_RECORDS
 from kafkaspec.model import Record
 from kafkaspec.options import deprecated
 from kafkaspec.policy import CrcPolicy
+from kafkaspec.provider import InNotebook
 
 T = TypeVar("T")
 
@@ -114,7 +115,7 @@ class InnerMessage(NamedTuple):
         return self.computed_crc == self.crc
 
 
-class Batch(ABC):
+class Batch(InNotebook, ABC):
     """One log entry: a record batch of magic 2, a message of magic 0 or 1, or a wrapper of those.
 
     Only the header is parsed at first. ``records`` decompresses and parses the rest each time it

@@ -7,6 +7,7 @@ import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -98,6 +99,7 @@ def rendered(template: str, values: Mapping[str, Any]) -> bytes:
     return made.encode("utf-8", "backslashreplace")
 
 
+@cache
 def _environment() -> Environment:
     made = Environment(
         loader=FileSystemLoader(_TEMPLATES),

@@ -37,7 +37,8 @@ from kafkaspec.tiered.layouts import FoundObjects, Level, ObjectLayout, ObjectPl
 from kafkaspec.tiered.objects import PlainRanges, SegmentRanges, index_bytes, index_size
 
 _ROOT: Final = f"{TIERED}://"
-_MARK: Final = "!"
+MARK: Final = "!"
+"""What stands between the place of remote storage and a file in it."""
 _MOST_MANIFESTS: Final = 4096
 _MOST_MOUNTED: Final = 16
 
@@ -313,7 +314,7 @@ def _copy(path: Path) -> ShownFile:
 
 def _base(path: Path) -> str:
     place = path if isinstance(path, RemotePath) else path.absolute()
-    return address(place).rstrip("/") + _MARK
+    return address(place).rstrip("/") + MARK
 
 
 _mounted: OrderedDict[str, TieredFiles | AssignedFiles] = OrderedDict()
@@ -389,10 +390,10 @@ def uncovered(place: Path) -> list[UncoveredBytes]:
 def open_url(rest: str) -> tuple[Any, str]:
     """Return the file system and the path of a URL without its scheme."""
     before = rest
-    while _MARK in before:  # a name may have the mark too
-        before = before[: before.rindex(_MARK)]
+    while MARK in before:  # a name may have the mark too
+        before = before[: before.rindex(MARK)]
         with _mounted_lock:
-            files = _mounted.get(before + _MARK)
+            files = _mounted.get(before + MARK)
         if files is None and is_list(as_path(before)):
             files = _mount_list(as_path(before))
         found = layouts.find(as_path(before)) if files is None else None

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 from kafkaspec import Record, encode
 from kafkaspec.cli.commands.dump_json import WRITERS, record_lines
-from kafkaspec.cli.commands.value_text import bytes_text
 from kafkaspec.codecs import codec_names
+from kafkaspec.columns.value_text import bytes_text
 from kafkaspec.conformance import dump_text
 from kafkaspec.log.pieces import WHOLE_BYTES
 from kafkaspec.log.segment import Segment

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from kafkaspec.cli.commands.value_text import bytes_text, headers_text, in_short
 from kafkaspec.cli.console import iso
+from kafkaspec.columns.value_text import bytes_text, headers_text, in_short
 from kafkaspec.compression import NAMES
 from kafkaspec.conversion.fields import RecordValues, header_values
 from kafkaspec.layout import names

@@ -12,11 +12,11 @@ import click
 import orjson
 import pyarrow as pa
 
-from kafkaspec.cli.commands.value_text import bytes_text, in_short
 from kafkaspec.cli.console import iso
 from kafkaspec.cli.inputs import Inputs
 from kafkaspec.cli.options import wrong_usage
 from kafkaspec.codecs import get_codec
+from kafkaspec.columns.value_text import bytes_text, in_short
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.log.batch import NO_TIMESTAMP
 from kafkaspec.log.lookup import Found

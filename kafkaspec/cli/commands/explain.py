@@ -21,7 +21,6 @@ from kafkaspec.cli.commands.explain_data import (
 )
 from kafkaspec.cli.commands.explain_texts import explain_text
 from kafkaspec.cli.commands.text_files import refuse_options
-from kafkaspec.cli.commands.value_text import bytes_text
 from kafkaspec.cli.console import (
     LONG,
     count_text,
@@ -40,6 +39,7 @@ from kafkaspec.codecs import Origin, codec_names, get_codec
 from kafkaspec.codecs.references.kaitai.codec import KaitaiCodec
 from kafkaspec.codecs.references.kaitai.positions import FieldPosition
 from kafkaspec.columns.json_lines import PIECE_BYTES
+from kafkaspec.columns.value_text import bytes_text
 from kafkaspec.errors import KafkaSpecError, unreadable
 from kafkaspec.files import names
 from kafkaspec.io.local import read_part

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import click
 
 from kafkaspec.cli.command import command, defined, option
-from kafkaspec.cli.commands.value_text import bytes_text, headers_text
 from kafkaspec.cli.console import LONG, captured, count_text, iso, print_again, print_object, say
 from kafkaspec.cli.exits import CLEAN, FINDINGS
 from kafkaspec.cli.inputs import Inputs, check_topic
@@ -27,6 +26,7 @@ from kafkaspec.cli.options import (
     format_option,
 )
 from kafkaspec.cli.typed import search_options, taken, tell
+from kafkaspec.columns.value_text import bytes_text, headers_text
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files.checkpoints.log_directory import Checkpoints
 from kafkaspec.io.local import are_mapped, unmapped

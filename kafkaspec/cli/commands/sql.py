@@ -10,7 +10,6 @@ from typing import IO, TYPE_CHECKING, Annotated, Any, Final
 import click
 
 from kafkaspec.cli.command import command, defined, option
-from kafkaspec.cli.commands.value_text import bytes_text
 from kafkaspec.cli.console import (
     MAX_ROWS,
     count_text,
@@ -41,6 +40,7 @@ from kafkaspec.cli.outputs import (
     opened_output,
 )
 from kafkaspec.cli.typed import TYPED_EPILOG, beside, taken, tell, typed_options
+from kafkaspec.columns.value_text import bytes_text
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.log.directory import LogDirectory
 from kafkaspec.log.opening import open_log
