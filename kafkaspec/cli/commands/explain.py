@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from kafkaspec._generated.layout import ENUMS, LAYOUTS
-from kafkaspec.assembly import MOST, listing, listing_as
 from kafkaspec.cli.command import command, defined, option
 from kafkaspec.cli.commands.explain_data import (
     Section,
@@ -188,6 +187,8 @@ def _print_assembly(
         raise click.UsageError(f"{options[min(given)]} is not for --format {ASSEMBLY}")
     if len(paths) != 1 or paths[0].is_dir():
         raise click.UsageError(f"--format {ASSEMBLY} takes one file")
+    from kafkaspec.assembly import listing, listing_as
+
     type_name, inputs = ctx.params["log_format"], Inputs(paths)
     (file,) = paths if type_name is not None else map(_shown, paths)
     try:
@@ -487,6 +488,8 @@ def explain_type(
         UsageError: the parameters are not those of the type.
         KafkaSpecError: the file cannot be read, has no such byte, or there are too many.
     """
+    from kafkaspec.assembly import MOST
+
     parameters = parameters_of(path, type_key, given)
     data = read_part(path, position, size, most=MOST)
     kaitai = KaitaiCodec()
