@@ -70,6 +70,7 @@ check:  ## Formatting, lint, types, English, and generated code against the spec
 	$(BIN)/python tools/codegen.py --check
 	$(BIN)/python -m tools.names --check
 	$(BIN)/python -m tools.outputs --check
+	$(BIN)/python -m tools.document --check
 	$(BIN)/python -m tools.specdiff --check
 	$(BIN)/python -m tools.english
 
@@ -112,6 +113,7 @@ generate:  ## Make generated/ from spec/ (needs Java and Maven for the Kaitai cl
 	$(BIN)/python -m tools.api
 	$(BIN)/python -m tools.options
 	$(BIN)/python -m tools.outputs
+	$(BIN)/python -m tools.document
 	@if command -v npm >/dev/null; then $(BIN)/python -m tools.explorer.build; \
 	  else echo "The explorer is not built again: that needs npm; then, make explorer"; fi
 

@@ -112,9 +112,10 @@ def hits() -> Iterator[Hit]:
 
 
 def pages() -> list[Path]:
-    """Return the Markdown pages that are written by hand."""
-    made = {ROOT / "docs" / "api.md", GLOSSARY}
-    return [path for path in _files("*.md") if path not in made]
+    """Return the pages that are written by hand, and the sources of the document."""
+    made = {ROOT / "docs" / "api.md", GLOSSARY, *(ROOT / "docs" / "format").glob("*.md")}
+    sources = _files("*.yaml", ROOT / "spec" / "document")
+    return [*(path for path in _files("*.md") if path not in made), *sources]
 
 
 def modules() -> list[Path]:

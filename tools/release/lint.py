@@ -54,7 +54,9 @@ CHECKS = (
         "check-jsonschema", ("--builtin-schema", "vendor.dependabot"), (".github/dependabot.yml",)
     ),
     Check(
-        "check-jsonschema", ("--builtin-schema", "vendor.citation-file-format"), ("CITATION.cff",)
+        "check-jsonschema",
+        ("--builtin-schema", "vendor.citation-file-format"),
+        ("CITATION.cff", "docs/format/CITATION.cff"),
     ),
     Check("shellcheck", ("-x",), ("tools/setup/*.sh", ".ci/*")),
     Check("hadolint", (), ("Containerfile",)),

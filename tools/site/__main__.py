@@ -11,12 +11,12 @@ from pathlib import Path
 
 import click
 
+from tools.document.__main__ import REPOSITORY, write_pdf
+from tools.document.pages import PDF
 from tools.site import pages
 from tools.site.check import check, external, unreachable
 
 HERE = Path(__file__).parent
-REPOSITORY = "https://example.org/kafkaspec"
-"""A placeholder until the project has a public place; KAFKASPEC_REPOSITORY goes before it."""
 
 _SCRIPTS = {
     "mermaid": ("dist/mermaid.min.js", "mermaid.js"),
@@ -79,6 +79,8 @@ def _stage(source: Path, into: Path) -> None:
     shutil.copytree(HERE / "assets", source / "docs" / "assets")
     for page in pages.pages():
         place, text = pages.staged(page, pages.text_of(page), repository)
+        if page == pages.DOCUMENT:
+            text = text.replace(PDF, f"[{PDF}](format/{PDF})", 1)
         target = source / "docs" / place
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(text, encoding="utf-8")
@@ -90,6 +92,11 @@ def _stage(source: Path, into: Path) -> None:
             target.write_bytes(pages.explorer(text).encode("utf-8"))
         else:
             shutil.copyfile(pages.ROOT / file, target)
+    try:
+        write_pdf(source / "docs" / "format" / PDF, repository)
+    except ModuleNotFoundError as missing:
+        click.echo(f"the PDF of the format needs {missing.name}; make docs installs it", err=True)
+        sys.exit(2)
     settings = {
         "INHERIT": str(HERE / "mkdocs.yml"),
         "docs_dir": "docs",

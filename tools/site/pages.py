@@ -21,6 +21,7 @@ ROOT: Final = Path(__file__).resolve().parents[2]
 FRONT: Final = "README.md"
 GUIDE: Final = "docs/guide/README.md"
 FORMATS: Final = "generated/docs/README.md"
+DOCUMENT: Final = "docs/format/README.md"
 API: Final = "docs/api.md"
 EXPLORER: Final = "tools/site/explore.md"
 EXPLORER_FILE: Final = "generated/explorer/explorer.html"
@@ -62,6 +63,7 @@ def _listed() -> Nav:
         {
             "Formats": [
                 {"All formats": FORMATS},
+                {"The document": [{"Contents": DOCUMENT}, *_document()]},
                 {"Quirks of Kafka": "docs/quirks.md"},
                 "docs/glossary.md",
                 {"The specification": "spec/README.md"},
@@ -245,7 +247,7 @@ def _explorer() -> Nav:
 def _guide() -> Nav:
     """Return the guide's groups of tasks, each with the pages that are not in one before it."""
     found: Nav = []
-    seen: set[str] = set()
+    seen = {DOCUMENT}  # which is among the formats
     group: Nav = []
     for heading, title, link in _HEADING.findall(text_of(GUIDE)):
         if heading:
@@ -255,6 +257,14 @@ def _guide() -> Nav:
             seen.add(page)
             group.append({title: page})
     return [item for item in found if isinstance(item, dict) and any(item.values())]
+
+
+def _document() -> Nav:
+    """Return the chapters of the document about the storage format, in their order."""
+    folder = posixpath.dirname(DOCUMENT)
+    links = (_target(DOCUMENT, link[1]) for link in _LINK.finditer(text_of(DOCUMENT)))
+    chapters = (page for page in links if page.endswith(".md"))
+    return list(dict.fromkeys(page for page in chapters if posixpath.dirname(page) == folder))
 
 
 def _formats() -> Nav:

@@ -68,9 +68,11 @@ def page(model: Model, spec: Spec) -> str:
     types = [type_ for type_ in spec.types if type_.fields]
     _contents(out, spec, types)
     for type_ in types:
-        _type(out, model, spec, type_)
+        out.lines(f"## {type_.name}", "")
+        structure(out, model, spec, type_)
     for enum in spec.enums:
-        _enum(out, enum)
+        out.lines(f"## {enum.id}", "")
+        enumeration(out, enum)
     return _linked(house, out.text().rstrip("\n") + "\n")
 
 
@@ -102,8 +104,8 @@ def _sources(references: tuple[str, ...]) -> str:
     )
 
 
-def _type(out: CodeWriter, model: Model, spec: Spec, type_: Type) -> None:
-    out.lines(f"## {type_.name}", "")
+def structure(out: CodeWriter, model: Model, spec: Spec, type_: Type) -> None:
+    """Write what is below the heading of a type: its text, its diagram and its tables."""
     is_root = type_ is spec.root
     if is_root:
         out.lines("The file." if spec.file_extensions else "Read as a whole.", "")
@@ -154,7 +156,8 @@ def _anchored(owner: str, name: str) -> str:
     return f'<a id="{owner}-{name}"></a>`{name}`'
 
 
-def _table(out: CodeWriter, head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
+def write_table(out: CodeWriter, head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
+    """Write a table in Markdown."""
     out.line(f"| {' | '.join(head)} |")
     out.line("|" + "---|" * len(head))
     for row in rows:
@@ -180,7 +183,7 @@ def _fields(out: CodeWriter, model: Model, type_: Type) -> None:
     origin = f"In {model.house.name}" if model.house.name else "Original name"
     head = ("Offset", "Size", "Field", "Type", origin, "Meaning", "Allowed", "Written")
     used = [i for i in range(len(head)) if i != 4 or any(row[i] for row in rows)]
-    _table(
+    write_table(
         out,
         tuple(head[i] for i in used),
         [tuple(row[i] for i in used) for row in rows],
@@ -232,7 +235,7 @@ def _peeks(out: CodeWriter, type_: Type) -> None:
                 allowed,
             )
         )
-    _table(out, ("Offset", "Name", "Type", "Meaning", "Allowed"), rows)
+    write_table(out, ("Offset", "Name", "Type", "Meaning", "Allowed"), rows)
 
 
 def _instances(out: CodeWriter, type_: Type) -> None:
@@ -247,12 +250,12 @@ def _instances(out: CodeWriter, type_: Type) -> None:
         if instance.original_id:
             name += f" (`{instance.original_id}`)"
         rows.append((name, code(instance.value) + condition, cell(instance.doc)))
-    _table(out, ("Name", "Is", "Meaning"), rows)
+    write_table(out, ("Name", "Is", "Meaning"), rows)
 
 
-def _enum(out: CodeWriter, enum: Enum) -> None:
-    out.lines(f"## {enum.id}", "")
-    _table(
+def enumeration(out: CodeWriter, enum: Enum) -> None:
+    """Write the table of an enumeration."""
+    write_table(
         out,
         ("Value", "Name", "Meaning"),
         [(str(value.value), _name(enum, value), cell(value.doc)) for value in enum.values],
@@ -278,7 +281,7 @@ def _index(model: Model) -> Output:
     for spec in model.specs:
         names = [f"[{t.name}]({spec.id}.md#{t.name})" for t in spec.types if t.fields]
         rows.append((f"[{spec.title}]({spec.id}.md)", ", ".join(names)))
-    _table(out, ("Page", "Structures"), rows)
+    write_table(out, ("Page", "Structures"), rows)
     out.lines(
         "## How to read the tables",
         "",

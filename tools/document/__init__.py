@@ -1,0 +1,1 @@
+"""The document about the storage format, from ``spec/`` and the rules in ``spec/document/``."""
