@@ -13,6 +13,8 @@ ENTRY: Final = "recordbatch.entry"
 OFFSET_INDEX_ENTRY: Final = "index.offset_index_entry"
 TIME_INDEX_ENTRY: Final = "index.time_index_entry"
 ABORTED_TRANSACTION: Final = "transaction_index.aborted_transaction"
+CONTROL_KEY: Final = "control_record.control_record_key"
+CONTROL_VALUE: Final = "control_record.control_record_value"
 
 # Types that read a file whole, which the library asks for by name.
 LOG_FILE: Final = "recordbatch.recordbatch"

@@ -11,11 +11,12 @@ from kafkaspec._generated.layout import LAYOUTS
 from kafkaspec._generated.python.model.control_record import ControlRecordKey, ControlRecordType
 from kafkaspec.codecs import NOWHERE, Codec, Origin, get_codec
 from kafkaspec.errors import Reason, make_error
+from kafkaspec.layout import names
 from kafkaspec.log.pieces import Records, runs_of
 from kafkaspec.model import Record
 
-KEY = "control_record.control_record_key"
-VALUE = "control_record.control_record_value"
+KEY: Final = names.CONTROL_KEY
+VALUE: Final = names.CONTROL_VALUE
 _AT_ONCE: Final = 1 << 12
 _ENDS: Final[dict[int, bool]] = {ControlRecordType.ABORT: True, ControlRecordType.COMMIT: False}
 """The types that end a transaction, and whether they abort it."""

@@ -102,7 +102,8 @@ def _html(
         about: what stands above it besides.
         left: number of all rows, None if that is not known.
     """
-    made, problem, pending = [], "", iter(rows)
+    made: list[tuple[Any, ...]] = []
+    problem, pending = "", iter(rows)
     try:
         made += islice(pending, MOST_SHOWN)
         more = len(made) == MOST_SHOWN and next(pending, None) is not None

@@ -25,7 +25,13 @@ OTHERS = ("explorer", "schemas")
 OPEN = ("python", "construct", "docs", "vectors", "native")
 """Targets where no house says which; each serves any format."""
 
-_COMMENT = {".py": "# {}", ".c": "/* {} */", ".h": "/* {} */", ".md": "<!-- {} -->"}
+_COMMENT = {
+    ".py": "# {}",
+    ".c": "/* {} */",
+    ".h": "/* {} */",
+    ".md": "<!-- {} -->",
+    ".lua": "-- {}",
+}
 _UNFORMATTED = ("kaitai/",)
 
 

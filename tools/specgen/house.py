@@ -9,7 +9,9 @@ from typing import Any
 
 from tools.specgen.document import Node, SpecError, file_text, parsed
 
-TARGETS = ("layout", "messages", "python", "construct", "docs", "vectors", "native", "kaitai")
+TARGETS = (
+    "layout", "messages", "python", "construct", "docs", "vectors", "native", "wireshark", "kaitai"
+)  # fmt: skip
 """Emitters, each a package with a module ``emit``; ``kaitai`` needs Java and Maven."""
 FILE = "house.yaml"
 """The file of the house, in the folder of the specification."""

@@ -1,0 +1,1 @@
+"""Emit a dissector for Wireshark, in Lua."""
