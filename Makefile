@@ -145,6 +145,11 @@ proof:  ## Prove bounds of the C core (Frama-C, ESBMC), refuse planted faults, c
 	@$(BIN)/python -m tools.native.prove $(OPTIONS)
 	@$(BIN)/python -m tools.native.bounded
 
+.PHONY: gallery
+gallery:  ## What Kaitai's format gallery takes: one specification of segments, and samples, in dist/gallery
+	@tools/setup/venv.sh $(VENV) construct,test
+	@$(BIN)/python -m tools.gallery
+
 .PHONY: c
 c:  ## The reader in C as two files that need no Python, in dist/c
 	@tools/setup/venv.sh $(VENV) construct,test
