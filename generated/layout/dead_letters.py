@@ -71,6 +71,11 @@ DEAD_LETTERS: tuple[DeadLetterLayout, ...] = (
             DeadLetterHeader(key="kafka_dlt-exception-cause-fqcn", field="cause", type="str"),
             DeadLetterHeader(key="kafka_dlt-exception-message", field="message", type="str"),
             DeadLetterHeader(key="kafka_dlt-exception-stacktrace", field="stacktrace", type="str"),
+            DeadLetterHeader(key="kafka_dlt-key-exception-fqcn", field="exception", type="str"),
+            DeadLetterHeader(key="kafka_dlt-key-exception-message", field="message", type="str"),
+            DeadLetterHeader(
+                key="kafka_dlt-key-exception-stacktrace", field="stacktrace", type="str"
+            ),
             DeadLetterHeader(key="kafka_original-topic", field="topic", type="str"),
             DeadLetterHeader(key="kafka_original-partition", field="partition", type="s4"),
             DeadLetterHeader(key="kafka_original-offset", field="offset", type="s8"),
@@ -82,6 +87,9 @@ DEAD_LETTERS: tuple[DeadLetterLayout, ...] = (
             DeadLetterHeader(key="kafka_exception-cause-fqcn", field="cause", type="str"),
             DeadLetterHeader(key="kafka_exception-message", field="message", type="str"),
             DeadLetterHeader(key="kafka_exception-stacktrace", field="stacktrace", type="str"),
+            DeadLetterHeader(key="kafka_key-exception-fqcn", field="exception", type="str"),
+            DeadLetterHeader(key="kafka_key-exception-message", field="message", type="str"),
+            DeadLetterHeader(key="kafka_key-exception-stacktrace", field="stacktrace", type="str"),
         ),
     ),
 )

@@ -37,6 +37,12 @@ def typed_options(command: Command) -> Command:
     return _with((_VALUE, key, *_READING, *_ROWS, topic_option), command)
 
 
+def content_options(command: Command) -> Command:
+    """Add those of a command in which ``--topic`` says where it looks."""
+    key = library_option("key", metavar="FORMAT")
+    return _with((_VALUE, key, *_READING, *_ROWS), command)
+
+
 def search_options(command: Command) -> Command:
     """Add those that a search takes, in which ``--key`` is a key to find."""
     key = library_option("key", into="key_format", metavar="FORMAT")

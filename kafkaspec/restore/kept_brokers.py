@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from kafkaspec.files.checkpoints import kafka_uuid
-from kafkaspec.files.checkpoints.meta_properties import MetaProperties
+from kafkaspec.files.checkpoints.meta_properties import MetaProperties, is_node_id
 from kafkaspec.restore.replica_choice import Choice
 from kafkaspec.restore.replica_inventory import PartitionCopy
 from kafkaspec.restore.restore_plan import RestoreFinding, RestoreReason
@@ -34,6 +34,8 @@ def refusals(
     for path, owner in sorted(directories.items()):
         if owner is None or owner.node_id is None:
             text = "no meta.properties says which node it is of"
+        elif not is_node_id(owner.node_id):
+            text = f"it is of node {owner.node_id}, and no node has such an id"
         elif owner.node_id in controllers:
             text = f"it is of node {owner.node_id}: a controller needs another id, see --node-id"
         else:

@@ -6,6 +6,7 @@ import random
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import groupby
 from operator import attrgetter
 from os import PathLike
@@ -19,7 +20,7 @@ from kafkaspec._generated.layout.topics import Topic
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files.checkpoints import kafka_uuid
 from kafkaspec.log.batch import NONE
-from kafkaspec.log.missing import MissingWhy
+from kafkaspec.log.missing import Missing, MissingWhy
 from kafkaspec.log.partition import Partition
 from kafkaspec.messages.lookup import key_says
 from kafkaspec.model import Record
@@ -27,6 +28,7 @@ from kafkaspec.options import not_there
 from kafkaspec.policy import OnError
 from kafkaspec.restore.coordinator_topics import TOPIC_CONFIGS, partition_count
 from kafkaspec.restore.endings import commits, endings, to_commit
+from kafkaspec.restore.feature_levels import FEATURE_LEVELS
 from kafkaspec.restore.filling import unfilled
 from kafkaspec.restore.kept_brokers import refusals
 from kafkaspec.restore.loadable import unloadable
@@ -42,6 +44,7 @@ from kafkaspec.restore.restore_plan import (
     RestorePlan,
     RestoreReason,
 )
+from kafkaspec.restore.share_groups import deliveries, to_deliver
 from kafkaspec.restore.staging import RestoredLogs
 from kafkaspec.restore.surviving_metadata import surviving_metadata
 from kafkaspec.restore.topic_settings import topic_settings
@@ -50,11 +53,13 @@ from kafkaspec.state.cluster import Cluster
 from kafkaspec.state.framed import LeftOut
 from kafkaspec.state.groups import GroupsState, read_groups
 from kafkaspec.state.image import ClusterKind
-from kafkaspec.state.remote import STARTED, read_remote_segments
+from kafkaspec.state.remote import STARTED, RemoteSegments, read_remote_segments
+from kafkaspec.state.share import read_deliveries
 from kafkaspec.state.transactions import TransactionsState, joined, read_transactions
 
 _BLOCK: Final = 1_000
 """Producer ids that a broker takes at a time: ``ProducerIdsBlock.PRODUCER_ID_BLOCK_SIZE``."""
+_SHARED: Final = "share.version"
 _number: Final = attrgetter("partition")
 
 
@@ -111,6 +116,7 @@ class RestorePlanner:
     counts: dict[str, int] = field(default_factory=dict)
     transactions: dict[int, TransactionsState] = field(default_factory=dict)
     ids: list[dict[str, Any]] = field(default_factory=list)
+    known_epochs: dict[tuple[str, int], int] = field(default_factory=dict)
     _unread: set[tuple[Any, ...]] = field(default_factory=set)
 
     def plan(self) -> RestorePlan:
@@ -130,6 +136,7 @@ class RestorePlanner:
         self._log_starts()
         self._end_transactions()
         groups = self._groups()
+        shared = self._deliveries()
         self._count(cluster, groups)
         if self.settings.keep_remote:
             self._announce_remote()
@@ -148,7 +155,7 @@ class RestorePlanner:
         )
         return RestorePlan(
             self.settings.release, owner, voters, survived.path, partitions,
-            tuple(self._restored(groups)), settings.configs, settings.before,
+            tuple(self._restored(groups, shared)), settings.configs, settings.before,
             self._next_producer_id(cluster), tuple(self.findings),
         )  # fmt: skip
 
@@ -242,7 +249,9 @@ class RestorePlanner:
                 RestoreReason.FILLED, f"taken from {batch.source}", file=taken.path,
                 offsets=OffsetRange(batch.first_offset, batch.last_offset + 1), **place,
             )  # fmt: skip
-        lost = [each for each in taken.content.lost if each.is_loss]
+        lost = [
+            each for each in taken.content.lost if each.is_loss and not _is_of_tier(each, choice)
+        ]
         read: list[Finding] = list(lost)
         if report is not None:  # a salvaged log ends before its tail, whose offsets no one knows
             read = [*report.lost, *(each for each in lost if each.reason is MissingWhy.TAIL)]
@@ -335,7 +344,43 @@ class RestorePlanner:
                 item.added += 1
         return found
 
+    def _deliveries(self) -> Counter[str]:
+        """Return the number of partitions whose deliveries are kept, by share group."""
+        topics = {text: topic for topic, text in self.topic_ids.items()}
+        ends = {place: item.log.log_end_offset for place, item in self.served.items()}
+        kept: Counter[str] = Counter()
+        for (topic, number), item in sorted(self.served.items()):
+            if topic != Topic.SHARE_GROUP_STATE:
+                continue
+            state = read_deliveries(item.log, on_error=self._noted(topic, number))
+            self._note_undecoded(topic, state)
+            rows = state.partitions.to_pylist()
+            kept.update(row["group"] for row in rows)
+            for row in rows:
+                if row["topic_id"] in topics:
+                    self._note_epoch(topics[row["topic_id"]], row["partition"], row["leader_epoch"])
+            again, findings = to_deliver(rows, topics, ends, item.choice.taken.path)
+            # Brokers of other releases do not have share groups, or write them in another way.
+            if self.settings.keep_brokers or _SHARED not in FEATURE_LEVELS[self.settings.release]:
+                findings = [replace(each, reason=RestoreReason.UNSETTLED) for each in findings]
+                again = []
+            self.findings += findings
+            if again:
+                data = deliveries(again, item.log.log_end_offset, item.epoch)
+                item.log = self.staging.append(topic, number, data)
+                item.added += 1
+        return kept
+
     # -- what the metadata says ---------------------------------------------------------------
+
+    def _note_epoch(self, topic: str, partition: int, epoch: int) -> None:
+        """Note a leader epoch that a partition has had, perhaps without a batch."""
+        place = topic, partition
+        self.known_epochs[place] = max(self.known_epochs.get(place, NONE), epoch)
+
+    def _leader_epoch(self, topic: str, partition: int, least: int) -> int:
+        """Return the epoch that a partition begins with; an older one would be refused."""
+        return max(least, self.known_epochs.get((topic, partition), NONE) + 1)
 
     def _count(self, cluster: Cluster | None, groups: Mapping[int, GroupsState]) -> None:
         """Find the number of partitions of each topic, and which of them are on no disk."""
@@ -397,6 +442,7 @@ class RestorePlanner:
                 state = read_remote_segments(item.log, on_error=self._noted(topic, number))
                 self._note_undecoded(topic, state)
                 known[number] = state.segments.to_pylist()
+                self._unsay_deletions(item, number, state)
         count = self.counts.get(topic, self.settings.partitions.get(topic, 1))
         records: dict[int, list[Record]] = {}
         copies = [(item, self._remote_copy(item)) for item in self.served.values()]
@@ -435,12 +481,27 @@ class RestorePlanner:
             else:
                 served.log, served.added = log, served.added + 1
 
+    def _unsay_deletions(self, item: ServedPartition, number: int, state: RemoteSegments) -> None:
+        """Leave out that a partition is deleted that is served: brokers would end at what follows.
+
+        Kafka: ``RemotePartitionMetadataStore``, which then has no place for its segments.
+        """
+        served = {(self.topic_ids[topic], partition) for topic, partition in self.served}
+        said = {place: each.log_offset for place, each in state.deletions.items()}
+        offsets = sorted(offset for place, offset in said.items() if place in served)
+        if offsets:
+            topic = Topic.REMOTE_LOG_METADATA
+            text = f"records that say that a partition that is served is deleted: {len(offsets)}"
+            self._find(RestoreReason.UNLOADABLE, text, topic=topic, partition=number)
+            item.log = self.staging.leave_out(topic, number, offsets)
+
     def _count_known(self, cluster: Cluster, least: dict[str, int]) -> None:
-        for topic_id, number in cluster.image.items[ClusterKind.PARTITION]:
+        for (topic_id, number), fields in cluster.image.items[ClusterKind.PARTITION].items():
             name = cluster.image.topic_name(topic_id)
             if name is not None and self._is_wanted(name):
                 self.topic_ids.setdefault(name, topic_id)
                 least[name] = max(least.get(name, 0), number + 1)
+                self._note_epoch(name, number, fields["leader_epoch"])
 
     def _fetched(self) -> set[str]:
         """Return the topics of which the sources have segments in remote storage."""
@@ -486,16 +547,18 @@ class RestorePlanner:
         for topic, count in sorted(self.counts.items()):
             for number in range(count):
                 item = self.served.get((topic, number))
+                epoch = partial(self._leader_epoch, topic, number)
                 if item is None and (log := self.made.get((topic, number))) is not None:
                     yield RestoredPartition(
                         topic, number, self.topic_ids[topic], None, "made from remote storage", (),
-                        0, 0, log.log_end_offset, log.log_end_offset, 1, salvaged=False, cut=None,
+                        epoch(0), 0, log.log_end_offset, log.log_end_offset, 1, salvaged=False,
+                        cut=None,
                     )  # fmt: skip
                     continue
                 if item is None:
                     yield RestoredPartition(
-                        topic, number, self.topic_ids[topic], None, "no disk has it", (), 0, 0, 0,
-                        0, 0, salvaged=False, cut=None,
+                        topic, number, self.topic_ids[topic], None, "no disk has it", (), epoch(0),
+                        0, 0, 0, 0, salvaged=False, cut=None,
                     )  # fmt: skip
                     continue
                 noted, begins = self._noted(topic, number), item.log.log_start_offset or 0
@@ -505,11 +568,14 @@ class RestorePlanner:
                     begins = item.choice.log_start
                 yield RestoredPartition(
                     topic, number, self.topic_ids[topic], item.choice.taken.path, item.choice.why,
-                    tuple(each.path for each in item.choice.others), item.choice.leader_epoch,
-                    begins, item.log.log_end_offset, records, item.added, item.salvaged, item.cut,
+                    tuple(each.path for each in item.choice.others),
+                    epoch(item.choice.leader_epoch), begins, item.log.log_end_offset, records,
+                    item.added, item.salvaged, item.cut,
                 )  # fmt: skip
 
-    def _restored(self, groups: Mapping[int, GroupsState]) -> Iterator[RestoredGroup]:
+    def _restored(
+        self, groups: Mapping[int, GroupsState], shared: Mapping[str, int]
+    ) -> Iterator[RestoredGroup]:
         clamped = Counter(
             each.group for each in self.findings if each.reason is RestoreReason.CLAMPED
         )
@@ -517,7 +583,9 @@ class RestorePlanner:
             kinds = {row["group"]: row["kind"] for row in state.groups.to_pylist()}
             kept = Counter(state.offsets["group"].to_pylist())
             for name in sorted({*kinds, *kept}):
-                yield RestoredGroup(name, kinds.get(name, "simple"), kept[name], clamped[name])
+                yield RestoredGroup(
+                    name, kinds.get(name, "simple"), kept[name], clamped[name], shared.get(name, 0)
+                )
 
     # -- ids and times ------------------------------------------------------------------------
 
@@ -558,6 +626,13 @@ class RestorePlanner:
 
     def _find(self, reason: RestoreReason, message: str, **more: Any) -> None:
         self.findings.append(RestoreFinding(reason=reason, message=message, **more))
+
+
+def _is_of_tier(missing: Missing, choice: Choice) -> bool:
+    """Return whether offsets are before the local segments, where those in remote storage are."""
+    first, offsets = choice.taken.log.first_base_offset or 0, missing.offsets
+    before = offsets is not None and offsets.end is not None and offsets.end <= first
+    return before and any(each.is_remote for each in choice.others)
 
 
 def _between_tiers(choice: Choice) -> Iterator[OffsetRange]:

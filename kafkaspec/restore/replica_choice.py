@@ -94,11 +94,15 @@ def choose(replicas: Sequence[PartitionCopy], preferred: Collection[Path] = ()) 
 def _start_of_tiered(copies: Sequence[PartitionCopy]) -> int:
     """Return the log start offset of a log whose first segments are in remote storage alone.
 
-    The checkpoint says it; where the local segments begin does not (KIP-405).
+    The checkpoint says it; where the local segments begin does not (KIP-405). A broker raises it
+    before it deletes segments, and writes the checkpoint later.
     """
+    first = min(copy.log.first_base_offset or 0 for copy in copies)
     listed = [copy.log.log_start_checkpoint for copy in copies if not copy.is_remote]
     known = [start for start in listed if start is not None]
-    return max(known, default=min(copy.log.first_base_offset or 0 for copy in copies))
+    start = max(known, default=first)
+    deleted = [copy.deleted for copy in copies if copy.deleted is not None]
+    return max(start, first) if deleted and min(deleted) < first else start
 
 
 def _negative(rank: tuple[int, int, bool]) -> tuple[int, int, int]:

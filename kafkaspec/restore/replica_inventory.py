@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,6 +26,8 @@ from kafkaspec.log.opening import open_log
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
 from kafkaspec.restore.restore_plan import RestoreFinding, RestoreReason
+from kafkaspec.state.remote import DELETING, RemoteSegments, read_remote_segments
+from kafkaspec.tiered.mount import segment_id, without_segments
 
 _DAMAGE = frozenset(
     {MissingWhy.BROKEN, MissingWhy.CUT, MissingWhy.BEHIND, MissingWhy.END, MissingWhy.NAME}
@@ -64,6 +66,8 @@ class PartitionCopy:
         owner: what ``meta.properties`` of that directory says; None without it.
         topic_id: of its topic, None if it has no ``partition.metadata``.
         content: what it holds.
+        deleted: of a copy in remote storage, the first offset of a segment that is left out since
+            a broker was deleting it; None for none.
     """
 
     log: Partition
@@ -71,6 +75,7 @@ class PartitionCopy:
     owner: MetaProperties | None
     topic_id: str | None
     content: LogContent
+    deleted: int | None = None
 
     @property
     def path(self) -> str:
@@ -140,6 +145,7 @@ def take_inventory(sources: Sequence[Path], stack: ExitStack, at: int | None) ->
         KafkaSpecError: ``unreadable``: a source is none of that.
     """
     found = Inventory()
+    stores: list[LogDirectory] = []
     places = {str(resolved(path)): path for path in sources}
     for source in (places[text] for text in sorted(places)):
         name = files.parse_partition(source.absolute().name)
@@ -149,11 +155,60 @@ def take_inventory(sources: Sequence[Path], stack: ExitStack, at: int | None) ->
         opened = stack.enter_context(open_log(source))
         if not isinstance(opened, LogDirectory):
             raise unreadable(source, "a source is a log directory, or __cluster_metadata-0")
-        _take(found, opened, at)
+        if is_mounted(opened.path):
+            stores.append(opened)
+        else:
+            _take(found, opened, at, {})
+    states = [
+        read_remote_segments(copy.log, on_error=_passed_over)
+        for copy in each_replica(found)
+        if stores and copy.topic == Topic.REMOTE_LOG_METADATA
+    ]
+    for store in stores:
+        shown, deleted = _without_deleted(found, store, states)
+        _take(found, shown, at, deleted)
     return found
 
 
-def _take(found: Inventory, directory: LogDirectory, at: int | None) -> None:
+def _without_deleted(
+    found: Inventory, store: LogDirectory, states: Sequence[RemoteSegments]
+) -> tuple[LogDirectory, dict[tuple[str, int], int]]:
+    """Return remote storage without what brokers were deleting, and where the first of it was.
+
+    No broker reads that any more: ``RemoteLogMetadataCache``.
+    """
+    rows = (row for state in states for row in state.segments.to_pylist())
+    ids = {row["segment_id"] for row in rows if row["state"] in DELETING}
+    places = {place for state in states for place in state.deletions}
+    hidden: set[str] = set()
+    firsts: dict[tuple[str, int], int] = {}
+    for log in store.current if ids or places else ():
+        assert log.topic is not None
+        assert log.partition is not None
+        whole = log.topic_id is not None and (
+            (kafka_uuid.to_text(log.topic_id), log.partition) in places
+        )
+        segments = zip(map(segment_id, log.segment_paths), log.base_offsets, strict=True)
+        gone = {name: base for name, base in segments if name and (whole or name in ids)}
+        if gone:
+            text = f"segments in remote storage that a broker was deleting: {len(gone)}"
+            found.findings.append(
+                RestoreFinding(
+                    reason=RestoreReason.COPY, message=text, topic=log.topic,
+                    partition=log.partition,
+                )
+            )  # fmt: skip
+            hidden |= gone.keys()
+            firsts[log.topic, log.partition] = min(gone.values())
+    return LogDirectory(without_segments(store.path, hidden)) if hidden else store, firsts
+
+
+def _take(
+    found: Inventory,
+    directory: LogDirectory,
+    at: int | None,
+    deleted: Mapping[tuple[str, int], int],
+) -> None:
     path = as_path(directory.path)
     try:
         owner = Checkpoints(path).meta_properties
@@ -169,6 +224,9 @@ def _take(found: Inventory, directory: LogDirectory, at: int | None) -> None:
     for log in directory.current:
         if log.topic is None or log.partition is None:
             continue
+        first = deleted.get((log.topic, log.partition))
+        if first is not None and not log.segment_paths:
+            continue
         if log.topic == Topic.CLUSTER_METADATA:
             found.metadata.append(as_path(log.path))
             continue
@@ -177,6 +235,7 @@ def _take(found: Inventory, directory: LogDirectory, at: int | None) -> None:
         except KafkaSpecError as error:
             found.findings.append(_unreadable(error, log.topic, log.partition))
             continue
+        replica.deleted = first
         found.replicas.setdefault((log.topic, log.partition), []).append(replica)
 
 
@@ -234,6 +293,10 @@ def content_of(log: Partition, at: int | None = None) -> LogContent:
     except KafkaSpecError:
         found.broken_end = True
     return found
+
+
+def _passed_over(error: KafkaSpecError) -> None:
+    """Go on after a batch that is noted when what is taken is read."""
 
 
 def _unreadable(

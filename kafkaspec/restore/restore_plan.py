@@ -32,7 +32,7 @@ class RestoreReason(StrEnum):
     FILLED = "filled"
     """Batches that a damaged copy had lost, and another copy has."""
     COPY = "copy"
-    """Directories that are not restored: strays, copies being moved or deleted, other folders."""
+    """What is not restored: strays, copies and remote segments being deleted, other folders."""
     LEFT_OUT = "left_out"
     """Settings of nodes, and settings that no broker of the target knows."""
     CONFIGURE = "configure"
@@ -58,7 +58,7 @@ class RestoreReason(StrEnum):
     UNLOADABLE = "unloadable"
     """Records that no coordinator of the target decodes: with one, it would load no group."""
     CLAMPED = "clamped"
-    """A committed offset beyond the end of its partition is set to the end."""
+    """A committed offset, or what a share group is done with, beyond the end is set to it."""
     CUT = "cut"
     """What came after the point in time is left out."""
     UNREADABLE = "unreadable"
@@ -186,13 +186,15 @@ class RestoredGroup:
         group: its name.
         kind: classic, consumer, share or streams; ``simple`` for commits without a group.
         offsets: number of committed offsets that are kept.
-        clamped: number of those that were beyond the end of their partition.
+        clamped: number of those, or of deliveries, that were beyond the end of their partition.
+        deliveries: of a share group, number of partitions whose deliveries are kept.
     """
 
     group: str
     kind: str
     offsets: int
     clamped: int
+    deliveries: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -141,15 +141,22 @@ def restore(
 
 def _controllers(node: int, address: str, voters: Collection[str]) -> tuple[tuple[int, str], ...]:
     """Return ids and addresses of the controllers of the quorum."""
-    found = {node: _address(address)}
+    found = {_node_id(node): _address(address)}
     for text in voters:
         number, at, place = text.partition("@")
         if not at or not number.isascii() or not number.isdigit():
             raise ValueError(f"a voter must be ID@HOST:PORT, not {text!r}")
         if int(number) in found or place in found.values():
             raise ValueError(f"{text}: another controller has this id or address")
-        found[int(number)] = _address(place)
+        found[_node_id(int(number))] = _address(place)
     return tuple(found.items())
+
+
+def _node_id(number: int) -> int:
+    """Return the id of a node, if it is one."""
+    if not meta_properties.is_node_id(number):
+        raise ValueError(f"{number} is not the id of a node, which is a number of 31 bits")
+    return number
 
 
 def _address(controller: str) -> str:

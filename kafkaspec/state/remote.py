@@ -41,8 +41,17 @@ FINISHED: Final = frozenset(
     )
 )
 """States in which nothing is under way."""
+DELETING: Final = frozenset(
+    shown_name(_STATE, state)
+    for state in (
+        RemoteLogSegmentState.DELETE_SEGMENT_STARTED,
+        RemoteLogSegmentState.DELETE_SEGMENT_FINISHED,
+    )
+)
+"""States in which no broker reads a segment any more."""
 _RECORD: Final = "remote_log_segment_metadata_record"
 _UPDATE: Final = "remote_log_segment_metadata_update_record"
+_DELETION: Final = "RemotePartitionDeleteMetadataRecord"
 _PLACE: Final = f"{_RECORD}.remote_log_segment_id.topic_id_partition"
 _FIELDS: Final = {
     "start_offset": "start_offset",
@@ -104,6 +113,14 @@ class RemoteSegments(LeftOut):
 
     segments: pa.Table = field(default_factory=SEGMENTS.empty_table)
     orphans: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def deletions(self) -> dict[tuple[str, int], OtherRecord]:
+        """The last record about the deletion of each partition, by topic id and number."""
+        found = [each for each in self.records if each.record == _DELETION]
+        places = [record.value["topic_id_partition"] for record in found]
+        keys = ((place["id"], place["partition"]) for place in places)
+        return dict(zip(keys, found, strict=True))
 
 
 @checked

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from kafkaspec.arrow.record_batches import AnyLog
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.log.directory import LogDirectory
-from kafkaspec.log.options import DecodingOptions
+from kafkaspec.log.options import DecodingOptions, Evolve
 from kafkaspec.options import checked, explained
 from kafkaspec.output.atomic import DirectoryAside
 from kafkaspec.output.places import check_output
@@ -79,11 +79,7 @@ def export_typed(
         KafkaSpecError: as ``export``, and so are other errors.
     """
     report = ValueReport() if report is None else report
-    wrong = [name for name in split_by if name not in SPLITS]
-    if wrong or len(set(split_by)) < len(split_by):
-        raise ValueError(f"folders are of {', '.join(SPLITS)}, each of them once")
-    if options.get("evolve") == "each" and SCHEMA not in split_by:
-        raise ValueError("each schema has a separate file: split by schema")
+    check_splits(split_by, options.get("evolve"))
     options.setdefault("max_bytes", FILE_CHUNK)
     options.setdefault("header_keys", "strict")
     if to == "jsonl":
@@ -166,6 +162,19 @@ _MOST_OPEN: Final = 64
 
 _EPOCH: Final = date(1970, 1, 1)
 _DAY_MS: Final = 24 * 60 * 60 * 1000
+
+
+def check_splits(split_by: Sequence[str], evolve: Evolve | None) -> None:
+    """Refuse folders that there are not.
+
+    Raises:
+        ValueError: as it says.
+    """
+    wrong = [name for name in split_by if name not in SPLITS]
+    if wrong or len(set(split_by)) < len(split_by):
+        raise ValueError(f"folders are of {', '.join(SPLITS)}, each of them once")
+    if evolve == "each" and SCHEMA not in split_by:
+        raise ValueError("each schema has a separate file: split by schema")
 
 
 def columns_of(splits: Sequence[str]) -> list[str]:

@@ -7,7 +7,7 @@ remote storage, ``!``, and the path of the file, ``/topic-0/00000000000000000042
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -55,8 +55,12 @@ class ShownFile:
 class TieredFiles:
     """A file system with the partitions in remote storage; see ``kafkaspec.io.remote._Files``."""
 
-    def __init__(self, found: FoundObjects, keys: KeyRing) -> None:
+    def __init__(
+        self, found: FoundObjects, keys: KeyRing, hidden: frozenset[str] = frozenset()
+    ) -> None:
+        """Show objects that were found, without the segments with some ids."""
         self.found = found
+        self._without = hidden
         self._base = _base(found.path)
         self._keys = keys
         self._places: dict[str, list[ObjectPlace]] = {}
@@ -67,7 +71,12 @@ class TieredFiles:
         self._lock = Lock()
 
     def __reduce__(self) -> tuple[object, ...]:
-        return TieredFiles, (self.found, self._keys)  # in another process it is listed again
+        # In another process it is listed again.
+        return TieredFiles, (self.found, self._keys, self._without)
+
+    def without(self, ids: frozenset[str]) -> TieredFiles:
+        """Return the same without the segments with some ids."""
+        return TieredFiles(self.found, self._keys, self._without | ids)
 
     @property
     def root(self) -> RemotePath:
@@ -176,7 +185,7 @@ class TieredFiles:
         groups, others = layouts.objects(place)
         chosen: list[Objects] = []
         for group in groups:
-            if group.missing(place.layout):
+            if group.missing(place.layout) or group.segment_id in self._without:
                 others += group.files.values()
             elif chosen and chosen[-1].start_offset == group.start_offset:
                 kept, left = self._better(place, chosen[-1], group)
@@ -379,6 +388,13 @@ def segment_id(path: object) -> str | None:
     if not isinstance(path, RemotePath) or not isinstance(path.files, TieredFiles):
         return None
     return path.files.segment_id(path)
+
+
+def without_segments(directory: Path, ids: Collection[str]) -> Path:
+    """Return a log directory in remote storage without the segments with some ids."""
+    if not isinstance(directory, RemotePath) or not isinstance(directory.files, TieredFiles):
+        return directory
+    return cast(Path, directory.files.without(frozenset(ids)).root)
 
 
 def uncovered(place: Path) -> list[UncoveredBytes]:

@@ -23,6 +23,8 @@ from kafkaspec.layout import DeadLetterLayout
 
 BROKER = Path(__file__).parent / "dead_letters"
 CLIENTS = BROKER.with_name("dead_letters_of_clients")
+SPRING = BROKER.with_name("dead_letters_of_spring")
+_REGISTRY = BROKER.parents[1] / "values" / "data" / "karapace" / "logs"
 _BROKEN = (1, 4, 7)
 _REJECTED = (1, 4, 7, 10)
 """Offsets that the members rejected: every third record, see ``ConsumeShared.java``."""
@@ -191,7 +193,7 @@ def test_each_writer_is_understood(writer: DeadLetterLayout, tmp_path: Path) -> 
 
 
 def test_what_is_gone_has_the_reason_of_gaps(tmp_path: Path) -> None:
-    """A letter about what the cleaner removed, and about what is damaged."""
+    """A letter about what the cleaner removed, what is damaged, and what retention deleted."""
     compacted = Path(__file__).parents[1] / "golden" / "4.4.0" / "logs" / "compacted-0"
     logs = tmp_path / "logs"
     shutil.copytree(compacted, logs / "compacted-0")
@@ -206,8 +208,10 @@ def test_what_is_gone_has_the_reason_of_gaps(tmp_path: Path) -> None:
     data = bytearray(segment.read_bytes())
     data[100] ^= 1
     segment.write_bytes(data)
+    with ks.SegmentWriter(logs / "deleted-0", 9, sync=False) as log:
+        log.append_records([ks.Record(9, 0, b"k", b"v")])
     writer = WRITERS[0]
-    about = [("compacted", removed), ("damaged", 0)]
+    about = [("compacted", removed), ("damaged", 0), ("deleted", 4)]
     _log(
         logs / "dead-0",
         [(b"", b"", _written(writer, topic=t, partition=0, offset=o)) for t, o in about],
@@ -216,6 +220,7 @@ def test_what_is_gone_has_the_reason_of_gaps(tmp_path: Path) -> None:
     assert code == 1
     assert [(each["source"], each["why"]) for each in found] == [
         (SourceState.GONE, "compaction"), (SourceState.UNREADABLE, "unreadable"),
+        (SourceState.GONE, "retention"),
     ]  # fmt: skip
     assert all(each["strength"] for each in found)
 
@@ -272,10 +277,165 @@ def test_columns_agree_with_a_loop_over_records(
             assert (row["key"], row["value"]) == source[row["offset"]][:2]
 
 
+def with_letters(place: Path, *topics: str) -> Path:
+    """Return logs with a registry's topic, and letters about every second record of some topics."""
+    shutil.copytree(_REGISTRY / "_schemas-0", place / "_schemas-0")
+    letters: list[Content] = []
+    for topic in topics:
+        shutil.copytree(_REGISTRY / f"{topic}-0", place / f"{topic}-0")
+        with ks.Partition(place / f"{topic}-0") as log:
+            for record in list(log.records())[::2]:
+                about = _written(WRITERS[0], topic=topic, partition=0, offset=record.offset)
+                headers = [*record.headers, *about]
+                letters.append((record.key, record.value, headers))
+    _log(place / "dead-0", letters)
+    return place
+
+
+def _dumped(log: Path) -> dict[int, dict[str, Any]]:
+    """Return what ``dump`` shows of typed keys and values, by offset."""
+    arguments = ["dump", "--value", "decode", "--key-format", "auto", "--format", "json", str(log)]
+    result = CliRunner().invoke(main, arguments)
+    rows = [json.loads(line) for line in result.stdout.splitlines() if line.startswith("{")]
+    return {
+        row["offset"]: {name: row[name] for name in row if name.startswith(("key", "value"))}
+        for row in rows
+    }
+
+
+def _without_nulls(value: Any) -> Any:
+    if not isinstance(value, dict):
+        return value
+    return {name: each for name, each in value.items() if each is not None}
+
+
+_TOPICS = ("orders", "bad", "proto-mixed", "headers")
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_letters_are_typed_as_their_topics_are(there: bool, tmp_path: Path) -> None:
+    """In JSON and text: what ``dump`` shows of the same records, the reasons why they fail too."""
+    logs = with_letters(tmp_path / "logs", *_TOPICS)
+    wanted = {topic: _dumped(logs / f"{topic}-0") for topic in _TOPICS}
+    if not there:
+        for topic in _TOPICS:
+            shutil.rmtree(logs / f"{topic}-0")
+    options = ["--value", "decode", "--key-format", "auto"]
+    code, found = _letters(logs, *options)
+    assert code == 1  # some values of "bad" do not decode
+    assert len(found) == sum(len(rows) // 2 + len(rows) % 2 for rows in wanted.values())
+    for letter in found:
+        row = wanted[letter["source_topic"]][letter["source_offset"]]
+        assert letter["source"] == (SourceState.SAME if there else SourceState.NO_LOG)
+        if there:
+            assert letter["letter_record"] == letter["source_record"] == row, letter
+            continue
+        assert letter["source_record"] is None
+        # Of several types of records, only those that letters are about are known.
+        assert _without_nulls(letter["letter_record"]["value"]) == _without_nulls(row["value"])
+    text = _run(logs, *options, "--show-letters")[1]
+    assert text.count("    source: " if there else "    letter: ") == min(len(found), 50)
+    assert "letter_record" not in _letters(logs)[1][0]
+
+
+def test_typed_originals_are_those_of_export(tmp_path: Path) -> None:
+    """In folders by topic as Parquet, as JSON lines in one file, as Parquet of one topic."""
+    logs = with_letters(tmp_path / "logs", *_TOPICS)
+    options = ["--value", "decode", "--key-format", "auto"]
+    wanted: dict[str, list[dict[str, Any]]] = {}
+    for topic in _TOPICS:
+        out = tmp_path / f"{topic}.parquet"
+        arguments = ["export", *options, "--topic", topic, str(logs), "-o", str(out)]
+        assert CliRunner().invoke(main, arguments).exit_code in (0, 1)
+        wanted[topic] = pq.read_table(out).to_pylist()[::2]
+    assert _run(logs, *options, "-o", tmp_path / "folders", "--split-by", "topic")[0] == 1
+    for topic, rows in wanted.items():
+        (path,) = (tmp_path / "folders" / f"topic={topic}").iterdir()
+        found = pq.ParquetFile(path).read().to_pylist()
+        for row in found:
+            assert row.pop("copied_from") == "source"
+        typed = [name for name in found[0] if name.startswith(("key", "value"))]
+        assert [{name: row[name] for name in typed} for row in found] == [
+            {name: row[name] for name in typed} for row in rows
+        ]
+        assert [row["offset"] for row in found] == [row["offset"] for row in rows]
+    assert _run(logs, *options, "-o", tmp_path / "one.jsonl")[0] == 1
+    lines = [json.loads(line) for line in (tmp_path / "one.jsonl").read_text().splitlines()]
+    assert [line["topic"] for line in lines] == [
+        topic for topic in sorted(wanted) for _ in wanted[topic]
+    ]
+    code, output = _run(logs, *options, "-o", tmp_path / "several.parquet")
+    assert (code, "split by topic" in output) == (2, True)
+    assert not (tmp_path / "several.parquet").exists()
+    one = with_letters(tmp_path / "one", "orders")
+    assert _run(one, *options, "-o", tmp_path / "one.parquet")[0] == 0
+    assert pq.read_table(tmp_path / "one.parquet")["value"].to_pylist() == [
+        row["value"] for row in wanted["orders"]
+    ]
+
+
+def test_rows_without_a_value_follow_the_option(tmp_path: Path) -> None:
+    logs = with_letters(tmp_path / "logs", "bad")
+    decode = ["--value", "decode", "--on-value-error"]
+    assert _run(logs, *decode, "skip", "-o", tmp_path / "kept.jsonl")[0] == 1
+    with ks.Partition(logs / "bad-0") as log:
+        kept = log.to_typed(on_value_error="skip").read_all()["offset"].to_pylist()
+    lines = (tmp_path / "kept.jsonl").read_text().splitlines()
+    assert [json.loads(line)["offset"] for line in lines] == [each for each in kept if not each % 2]
+    assert _run(logs, *decode, "raise", "-o", tmp_path / "none.jsonl")[0] == 2
+    assert not (tmp_path / "none.jsonl").exists()
+
+
+def test_letters_of_spring() -> None:
+    """Spring's own class: a listener that fails, and keys that cannot be read."""
+    failed = "org.springframework.kafka.listener.ListenerExecutionFailedException"
+    unread = "org.springframework.kafka.support.serializer.DeserializationException"
+    (layout,) = (each for each in WRITERS if each.writer == "spring")
+    known = {header.key for header in layout.headers}
+    for topic, group, exception, offsets in (
+        ("dlq.spring", "listeners", failed, list(_BROKEN)),
+        ("dlq.spring.keys", "readers", unread, list(range(9))),
+    ):
+        code, found = _letters("--topic", topic, SPRING)
+        assert code == 0
+        assert [each["source_offset"] for each in found] == offsets
+        assert {(each["writer"], each["source_topic"], each["source_partition"], each["source"],
+                 each["group"], each["exception"]) for each in found} == {
+            ("spring", "readings", 0, SourceState.SAME, group, exception)
+        }  # fmt: skip
+        with ks.Partition(SPRING / "readings-0") as log:
+            times = {record.offset: record.timestamp for record in log.records()}
+        for each in found:
+            assert each["source_timestamp"] == times[each["source_offset"]]
+            assert each["source_timestamp_type"] == "CreateTime"
+            assert each["message"]
+            assert each["stacktrace"]
+        with ks.Partition(SPRING / f"{topic}-0") as log:
+            for record in log.records():
+                assert {key for key, _ in record.headers} - {"origin"} <= known
+
+
+@pytest.mark.parametrize("topic", ["dlq.spring", "dlq.spring.keys"])
+def test_what_spring_took_is_what_the_log_has(topic: str, tmp_path: Path) -> None:
+    """Without the log, letters give back keys and values, and the headers that the record had."""
+    shutil.copytree(SPRING / f"{topic}-0", tmp_path / "logs" / f"{topic}-0")
+    out = tmp_path / "out"
+    assert _run(tmp_path / "logs", "-o", out, "--to", "segments")[0] == 1
+    with ks.Partition(SPRING / "readings-0") as log, ks.Partition(out / "readings-0") as made:
+        whole = {record.offset: record for record in log.records()}
+        for record in made.records():
+            was = whole[record.offset]
+            assert (record.key, record.value, record.headers) == (was.key, was.value, was.headers)
+
+
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [
-        (["--to", "jsonl"], "--to goes with -o"),
+        (["--to", "jsonl"], "go with -o"),
+        (["--split-by", "topic"], "go with -o"),
+        (["-o", "out", "--to", "segments", "--value", "decode"], "as they are"),
+        (["--value", "decode", "--show-letters"], "no schemas"),
+        (["--schemas", "x"], "--value decode"),
         (["-o", "out.txt"], "name the format"),
         (["--topic", "none"], "there is no topic 'none'"),
     ],

@@ -19,11 +19,17 @@ from kafka.errors import CoordinatorLoadInProgressError  # type: ignore[import-u
 
 import kafkaspec as ks
 from kafkaspec._generated.layout.topics import Topic
+from kafkaspec._generated.python.model.enumeration import (
+    RemoteLogSegmentState,
+    RemotePartitionDeleteState,
+)
 from kafkaspec.analysis.findings import Finding
 from kafkaspec.analysis.verification import verify
+from kafkaspec.files import names
 from kafkaspec.log.batch import NONE
+from kafkaspec.log.encoding import encode
 from kafkaspec.restore.feature_levels import FEATURE_LEVELS
-from kafkaspec.restore.restore_plan import RestorePlan, RestoreReason
+from kafkaspec.restore.restore_plan import RestorePlan, RestoreReason, RestoreVerdict
 from kafkaspec.restore.restoring import restore
 from kafkaspec.scenarios.damage import CRASHED
 from kafkaspec.scenarios.making import scenario
@@ -34,6 +40,7 @@ from kafkaspec.state.groups import read_groups
 from kafkaspec.state.image import ClusterKind
 from tests.goldens import GOLDEN
 from tests.kafka.chosen import SAMPLE, VERSIONS
+from tests.restore.test_restore import append_remote_states, remote_place, state_of_first
 from tools.brokers.broker import Broker, tiered_settings
 from tools.brokers.client import Client, Consumed, Record
 from tools.brokers.maven import ToolError
@@ -46,6 +53,10 @@ _TARGETS = [
     each for each in VERSIONS if ".".join(each.name.split(".")[:2]) in FEATURE_LEVELS
 ]  # fmt: skip
 _OF_TIERS = [each for each in _TARGETS if Feature.TIERED in each.features] or [newest_complete()]
+_OF_SHARES = [
+    each for each in _TARGETS if Feature.SHARE_GROUPS in each.features and each.release >= (4, 2)
+] or [newest_complete()]
+"""Releases in which share groups are no preview."""
 _ALWAYS = ("0.8.0/logs", "0.10.2.2/logs", "2.8.2/logs", "4.3.1/logs", "4.3.1/unclean/logs")
 """One of each magic and of each kind of metadata; the others are sampled."""
 _OTHERS = sorted(
@@ -480,6 +491,92 @@ def test_segments_that_stay_in_remote_storage_are_served(
     )
 
 
+@pytest.mark.parametrize("version", _OF_TIERS, ids=lambda each: each.name)
+@pytest.mark.parametrize("whole", [False, True])
+def test_what_was_being_deleted_in_remote_storage_stays_deleted(
+    version: Version, whole: bool, tmp_path: Path
+) -> None:
+    """A segment, or the whole partition; the log start is lost, and the objects are there."""
+    store, logs = tmp_path / "store", tmp_path / "logs"
+    shutil.copytree(GOLDEN / _TIERED / "remote", store)
+    shutil.copytree(GOLDEN / _TIERED / "logs", logs)
+    (logs / names.LOG_START_OFFSETS).unlink()
+    first = 12
+    if whole:
+        state = int(RemotePartitionDeleteState.DELETE_PARTITION_FINISHED)
+        message = {
+            "topic_id_partition": remote_place(logs), "remote_partition_delete_state": state,
+        }  # fmt: skip
+        append_remote_states(logs, "RemotePartitionDeleteMetadataRecord", [message])
+        first = 24
+    else:
+        state_of_first(logs, RemoteLogSegmentState.DELETE_SEGMENT_STARTED)
+    with ks.open(store) as found, ks.Partition(logs / "tiered-0") as local:
+        assert isinstance(found, ks.LogDirectory)
+        (remote,) = found.partitions
+        wanted = [each for each in (*remote.records(), *local.records()) if each.offset >= first]
+    broker, plan = _restored(
+        version, tmp_path / "work", logs, store, settings=tiered_settings(store), remote="keep"
+    )
+    (item,) = (each for each in plan.partitions if each.topic == "tiered")
+    assert (item.log_start, item.records) == (first, len(wanted))
+    with broker.running(), Client(broker) as client:
+        got = _read_in_time(client, "tiered", wanted)
+        assert (got.start, got.end) == (first, item.end_offset)
+        assert got.records == wanted
+        assert client.append("tiered") == item.end_offset
+        time.sleep(_ROUND_SECONDS)
+        assert client.consume("tiered", "read_uncommitted").records[:-1] == wanted
+    assert "Error occurred while processing the records" not in broker.log()
+
+
+@pytest.mark.parametrize("version", _OF_SHARES, ids=lambda each: each.name)
+@pytest.mark.parametrize("is_cut", [False, True])
+def test_a_share_group_goes_on(version: Version, is_cut: bool, tmp_path: Path) -> None:
+    """It gets what it had not answered, or had released, and what is new; nothing else.
+
+    The end of the log is lost too: new records at these offsets were never delivered.
+    """
+    work = tmp_path / "before"
+    work.mkdir()
+    old = Broker(version, work)
+    topic, count, kept = "shared", 12, 6
+
+    def send(client: Client, many: int) -> None:
+        client.open("plain", {"acks": "all"})
+        for number in range(many):  # in separate batches
+            client.send("plain", topic, 0, [Record(b"key", b"%d" % number)])
+        client.call("plain", "close")
+
+    with old.running(), Client(old) as client:
+        client.create(topic, 1, {})
+        send(client, count)
+        told = dict(client.ask("ConsumeShared", topic, count, "sharers"))
+        send(client, count // 3)
+    assert set(told.values()) == {"ACCEPT", "REJECT", "RELEASE"}
+    if is_cut:
+        (path,) = (old.logs / f"{topic}-0").glob("*.log")
+        with ks.Segment(path) as segment:
+            end = list(segment.batches())[kept].position
+        path.write_bytes(path.read_bytes()[:end])
+        for other in path.parent.iterdir():  # which say how long the log was
+            if other.name not in (path.name, names.PARTITION_METADATA):
+                other.unlink()
+    broker, plan = _restored(version, tmp_path / "after", old.logs)
+    (group,) = (each for each in plan.groups if each.group == "sharers")
+    assert (group.kind, group.deliveries, group.clamped) == ("share", 1, int(is_cut))
+    with broker.running(), Client(broker) as client:
+        if is_cut:
+            send(client, count - kept)
+        first_new = kept if is_cut else count
+        with ks.Partition(broker.logs / f"{topic}-0") as log:
+            end = log.log_end_offset
+        wanted = {int(offset) for offset, answer in told.items() if answer == "RELEASE"}
+        wanted = {each for each in wanted if each < first_new} | set(range(first_new, end))
+        got = client.ask("ConsumeShared", topic, len(wanted), "sharers", "ACCEPT")
+    assert sorted(int(offset) for offset, _ in got) == sorted(wanted)
+
+
 def _read_in_time(client: Client, topic: str, wanted: Sequence[ks.Record]) -> Consumed:
     """Return what a consumer gets, once the broker has read what names its remote segments."""
     deadline = time.monotonic() + 60
@@ -572,3 +669,45 @@ def test_brokers_that_are_kept_come_back(version: Version, tmp_path: Path) -> No
         assert not [path.name for path in disk.iterdir() if "-stray" in path.name]
         with ks.Partition(disk / "two-0") as log:
             assert len(list(log.records())) == 30
+
+
+@pytest.mark.parametrize("version", _TARGETS[-1:], ids=lambda each: each.name)
+def test_of_three_brokers_one_is_lost_one_behind_and_one_diverged(
+    version: Version, tmp_path: Path
+) -> None:
+    """What is left is served; a copy with other batches is refused, or taken if that is asked."""
+    (tmp_path / "before").mkdir()
+    old = Broker(version, tmp_path / "before")
+    with old.running(), Client(old) as client:
+        whole, behind = old.join(1), old.join(2)
+        client.place("three", [0, 1, 2], {})
+        client.open("plain", {"acks": "all"})
+        client.send("plain", "three", 0, [Record(b"key", b"%d" % n) for n in range(20)])
+        old.leave()
+        client.send("plain", "three", 0, [Record(b"key", b"%d" % n) for n in range(20, 30)])
+    diverged = tmp_path / "diverged"
+    shutil.copytree(behind.logs, diverged)
+    (path,) = (diverged / "three-0").glob("*.log")
+    with ks.Segment(path) as segment:
+        *_, last = segment.batches()
+    end, epoch = last.next_offset, last.partition_leader_epoch
+    other = [ks.Record(end, 1, b"key", b"of another leader")]
+    path.write_bytes(path.read_bytes() + encode(other, partition_leader_epoch=epoch))
+    plan = restore([whole.logs, diverged], tmp_path / "none", write=True)
+    assert plan.verdict is RestoreVerdict.REFUSED
+    (found,) = (each for each in plan.findings if each.reason is RestoreReason.DIVERGED)
+    assert found.offsets is not None
+    assert (found.topic, found.offsets.start) == ("three", end)
+    assert not (tmp_path / "none").exists()
+    for name, disks, count in (
+        ("rest", [behind.logs, whole.logs], 30), ("asked", [whole.logs, diverged], end + 1),
+    ):  # fmt: skip
+        prefer = [diverged] if name == "asked" else []
+        broker, plan = _restored(version, tmp_path / name, *disks, prefer=prefer)
+        wanted = _expected(plan, broker.logs, "read_uncommitted")["three"]
+        assert len(wanted) == count
+        with broker.running(), Client(broker) as client:
+            got = client.consume("three", "read_uncommitted")
+            assert got.records == wanted
+            assert client.append("three") == count
+        _starts_again(broker, ["three"])

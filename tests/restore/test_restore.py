@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,10 @@ import pytest
 
 import kafkaspec as ks
 from kafkaspec._generated.layout.topics import Topic
+from kafkaspec._generated.python.model.enumeration import (
+    RemoteLogSegmentState,
+    RemotePartitionDeleteState,
+)
 from kafkaspec.analysis.verification import verify
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files import names
@@ -36,7 +40,9 @@ from kafkaspec.scenarios.making import scenario
 from kafkaspec.state.cluster import read_cluster
 from kafkaspec.state.groups import read_groups
 from kafkaspec.state.image import ClusterKind
+from kafkaspec.state.message_bytes import message_bytes
 from kafkaspec.state.remote import read_remote_segments
+from kafkaspec.state.share import read_deliveries
 from tests.goldens import GOLDEN, VERSIONS
 from tests.serving import object_store
 from tests.work import lines
@@ -127,7 +133,7 @@ def test_a_surviving_snapshot_is_carried_over(tmp_path: Path) -> None:
     for key, partition in before.items[ClusterKind.PARTITION].items():
         again = after.items[ClusterKind.PARTITION][key]
         assert again["replicas"] == again["isr"] == [again["leader"]] == [7]
-        assert again["leader_epoch"] > partition["leader_epoch"] - 1
+        assert again["leader_epoch"] > partition["leader_epoch"]
         assert again["directories"] == [plan.directory_id]
     properties = Checkpoints(tmp_path / "out" / "logs").meta_properties
     assert properties is not None
@@ -481,6 +487,104 @@ def test_a_segment_whose_end_of_copying_is_lost_is_announced(tmp_path: Path) -> 
         assert states == {0: "COPY_SEGMENT_STARTED" if has_local else finished, 12: finished}
 
 
+def append_remote_states(logs: Path, name: str, fields: Sequence[dict[str, Any]]) -> None:
+    """Append messages to ``__remote_log_metadata-0`` of a log directory."""
+    (path,) = (logs / f"{Topic.REMOTE_LOG_METADATA}-0").glob("*.log")
+    with ks.Segment(path) as segment:
+        end = list(segment.batches())[-1].next_offset
+    values = message_bytes(
+        name, [{"broker_id": 0, "event_timestamp_ms": 1, **each} for each in fields]
+    )
+    records = [ks.Record(end + number, 1, None, value) for number, value in enumerate(values)]
+    path.write_bytes(path.read_bytes() + encode(records))
+
+
+def remote_place(logs: Path) -> dict[str, Any]:
+    """Return topic, id and partition of the golden log in remote storage."""
+    text = read_partition_metadata(logs / "tiered-0" / names.PARTITION_METADATA).topic_id
+    return {"name": "tiered", "id": kafka_uuid.to_text(text), "partition": 0}
+
+
+def state_of_first(logs: Path, state: RemoteLogSegmentState) -> None:
+    """Let the first segment of the golden log in remote storage have a state."""
+    with ks.Partition(logs / f"{Topic.REMOTE_LOG_METADATA}-0") as log:
+        rows = read_remote_segments(log).segments.to_pylist()
+    (first,) = (row for row in rows if row["topic"] == "tiered" and row["start_offset"] == 0)
+    own = {"topic_id_partition": remote_place(logs), "id": first["segment_id"]}
+    message = {"remote_log_segment_id": own, "remote_log_segment_state": int(state)}
+    append_remote_states(logs, "RemoteLogSegmentMetadataUpdateRecord", [message])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("remote", ["fetch", "keep"])
+@pytest.mark.parametrize("partitions", [1, 5])
+@pytest.mark.parametrize("start_is_known", [False, True])
+@pytest.mark.parametrize("state", list(RemoteLogSegmentState)[2:])
+def test_segments_that_were_being_deleted_stay_deleted(
+    remote: Any, partitions: int, start_is_known: bool, state: RemoteLogSegmentState, tmp_path: Path
+) -> None:
+    """Though their objects are there: a broker reads none, and begins after them."""
+    tiered = GOLDEN / "4.3.1" / "tiered"
+    logs = tmp_path / "logs"
+    shutil.copytree(tiered / "logs", logs)
+    state_of_first(logs, state)
+    checkpoint = logs / names.LOG_START_OFFSETS
+    checkpoint.unlink(missing_ok=True)
+    if start_is_known:  # by a checkpoint that is older than the deletion
+        checkpoint.write_text("0\n1\ntiered 0 0\n")
+    before = restore([tiered / "logs", tiered / "remote"])
+    (whole,) = (each for each in before.partitions if each.topic == "tiered")
+    plan = restore(
+        [logs, tiered / "remote"], tmp_path / "out", write=True, remote=remote,
+        partitions={Topic.REMOTE_LOG_METADATA: partitions},
+    )  # fmt: skip
+    (item,) = (each for each in plan.partitions if each.topic == "tiered")
+    assert (item.log_start, item.end_offset) == (12, whole.end_offset)
+    assert item.records == whole.records - 12
+    assert ("tiered", 0) in _reasons(plan, RestoreReason.COPY)
+    assert not _reasons(plan, RestoreReason.LOST_OFFSETS)
+    found = _records(tmp_path / "out/logs/tiered-0")
+    if remote == "fetch":
+        assert [each.offset for each in found] == list(range(12, whole.end_offset))
+        return
+    starts = (tmp_path / "out/logs" / names.LOG_START_OFFSETS).read_text()
+    assert starts.endswith("\ntiered 0 12\n")
+    assert found == _records(tiered / "logs/tiered-0")
+    rows = []
+    for path in (tmp_path / "out/logs").glob(f"{Topic.REMOTE_LOG_METADATA}-*"):
+        with ks.Partition(path) as log:
+            rows += read_remote_segments(log).segments.to_pylist()
+    firsts = {
+        each["state"] for each in rows if each["start_offset"] == 0 and each["topic"] == "tiered"
+    }
+    assert firsts == {state.name}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("remote", ["fetch", "keep"])
+@pytest.mark.parametrize("state", list(RemotePartitionDeleteState))
+def test_a_partition_that_was_being_deleted_loses_its_objects(
+    remote: Any, state: RemotePartitionDeleteState, tmp_path: Path
+) -> None:
+    """The local log is served; what would end a broker's reading of the topic is left out."""
+    tiered = GOLDEN / "4.3.1" / "tiered"
+    logs = tmp_path / "logs"
+    shutil.copytree(tiered / "logs", logs)
+    message = {
+        "topic_id_partition": remote_place(logs), "remote_partition_delete_state": int(state),
+    }  # fmt: skip
+    append_remote_states(logs, "RemotePartitionDeleteMetadataRecord", [message])
+    plan = restore([logs, tiered / "remote"], tmp_path / "out", write=True, remote=remote)
+    assert ("tiered", 0) in _reasons(plan, RestoreReason.COPY)
+    assert _records(tmp_path / "out/logs/tiered-0") == _records(tiered / "logs/tiered-0")
+    with ks.Partition(tmp_path / "out/logs" / f"{Topic.REMOTE_LOG_METADATA}-0") as log:
+        assert bool(read_remote_segments(log).deletions) == (remote == "fetch")
+    shutil.rmtree(logs / "tiered-0")
+    shutil.rmtree(logs / f"{Topic.CLUSTER_METADATA}-0")
+    alone = restore([logs, tiered / "remote"], remote=remote)
+    assert "tiered" not in {each.topic for each in alone.partitions}
+
+
 @pytest.mark.slow
 def test_segments_of_another_plugin_are_announced_too(tmp_path: Path) -> None:
     """Those with aborted transactions have an index of them, by the manifests of Aiven's."""
@@ -681,6 +785,45 @@ def test_commits_beyond_the_end_are_clamped(tmp_path: Path) -> None:
     assert {each.group: each.clamped for each in plan.groups if each.clamped} == dict.fromkeys(
         clamped, 1
     )
+
+
+def test_deliveries_beyond_the_end_are_clamped(tmp_path: Path) -> None:
+    """A share group that was done with what is lost gets what is written there later."""
+    source = tmp_path / "logs"
+    for name in ("groups-share-0", f"{Topic.CONSUMER_OFFSETS}-0", f"{Topic.SHARE_GROUP_STATE}-0"):
+        shutil.copytree(GOLDEN / "4.4.0" / "logs" / name, source / name)
+    assert {each.group: each.deliveries for each in restore(source).groups if each.deliveries} == {
+        "group-s": 1
+    }
+    (path,) = (source / "groups-share-0").glob("*.log")
+    with ks.Segment(path) as segment:
+        first, *rest = segment.batches()
+    assert rest
+    path.write_bytes(bytes(first.data))
+    for other in path.parent.iterdir():  # which say how long the log was
+        if other.name not in (path.name, names.PARTITION_METADATA):
+            other.unlink()
+    end = first.next_offset
+    plan = restore(source, tmp_path / "out", write=True)
+    clamped = [each.group for each in plan.findings if each.reason is RestoreReason.CLAMPED]
+    assert clamped == ["group-s"]
+    before, after = (_delivered(logs) for logs in (source, tmp_path / "out/logs"))
+    assert after == {offset: state for offset, state in before.items() if offset < end}
+    assert {each.group for each in plan.groups if each.clamped} == {"group-s"}
+
+
+def _delivered(logs: Path) -> dict[int, str]:
+    """Return what became of each offset, by the only partition of the only share group."""
+    with ks.Partition(logs / f"{Topic.SHARE_GROUP_STATE}-0") as log:
+        state = read_deliveries(log)
+    (row,) = state.partitions.to_pylist()
+    assert not state.alone
+    done = dict.fromkeys(range(row["start_offset"]), "done")
+    return done | {
+        offset: batch["state"]
+        for batch in row["batches"]
+        for offset in range(batch["first_offset"], batch["last_offset"] + 1)
+    }
 
 
 def _offsets(logs: Path) -> dict[tuple[str, str, int], tuple[int, int]]:
@@ -925,6 +1068,21 @@ def test_every_controller_of_a_quorum_begins_with_the_same(tmp_path: Path) -> No
                   ["2@host:0"]):  # fmt: skip
         with pytest.raises(ValueError, match=r"controller|voter"):
             restore(source, voters=wrong)
+
+
+@pytest.mark.parametrize("number", [-1, 1 << 31, 1 << 40])
+def test_a_number_that_no_node_can_have_is_refused(number: int, tmp_path: Path) -> None:
+    """In the plan as in the output: that of the node, of another controller, of a kept broker."""
+    source = tmp_path / "logs"
+    shutil.copytree(_NEWEST / "plain-0", source / "plain-0")
+    for options in ({"node_id": number}, {"voters": [f"{number}@other:9093"]}):
+        for write in (False, True):
+            with pytest.raises(ValueError, match=str(number)):
+                restore(source, tmp_path / "out", write=write, **options)
+    (source / names.META_PROPERTIES).write_text(f"version=1\ncluster.id=c\nnode.id={number}\n")
+    plan = restore(source, keep_brokers=True)
+    assert RestoreReason.NODES in {each.reason for each in plan.findings}
+    assert not (tmp_path / "out").exists()
 
 
 def test_links_share_what_no_broker_appends_to(tmp_path: Path) -> None:

@@ -75,6 +75,7 @@ DEFERRED = (
     ("kafkaspec.lake.units", "kafkaspec.lake.typed_rows", _EXTRA),
     ("kafkaspec.spark.jobs.lake", "kafkaspec.lake.typed_rows", _EXTRA),
     ("kafkaspec.spark.jobs.lake", "kafkaspec.values", _EXTRA),
+    ("kafkaspec.spark.jobs.dead_letters", "kafkaspec.spark.jobs.typed_letters", _EXTRA),
     ("kafkaspec.cli.main", "kafkaspec.cli.version", "5 ms, which only --version needs"),
     ("kafkaspec.analysis.verification", "kafkaspec.analysis.remembered", "12 ms; few keep a state"),
     ("kafkaspec.analysis.verification", "kafkaspec.analysis.state_file", "as above"),
@@ -134,6 +135,7 @@ DEFERRED = (
     ),
     ("kafkaspec.cli.commands.dump", "kafkaspec.cli.commands.dump_typed", _EXTRA),
     ("kafkaspec.cli.commands.find", "kafkaspec.cli.commands.dump_typed", _EXTRA),
+    ("kafkaspec.cli.commands.dlq", "kafkaspec.cli.commands.dlq_typed", _EXTRA),
     ("tools.site.__main__", "tools.site.browser", "Playwright comes with the extra test"),
 )
 """Imports inside functions: by whom, of what and below, and why.

@@ -150,7 +150,11 @@ def compile_java(version: Version, *names: str) -> Path:
     Raises:
         ToolError: Maven or the compiler is missing or fails.
     """
-    jars = resolve(version)
+    return compile_against(resolve(version), *names)
+
+
+def compile_against(jars: Path, *names: str) -> Path:
+    """Compile these classes against jars in a directory; see ``compile_java``."""
     sources = sorted(JAVA_SOURCES.rglob("*.java"))
     digest = hashlib.sha256(repr(names).encode())
     for path in sources:

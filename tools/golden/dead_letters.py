@@ -2,12 +2,14 @@
 
 Two share groups read ``orders`` and reject every third record. One group's letters have the
 record's key and value, the other's only say where it is. With ``--clients``, a sink of Connect and
-an application of Kafka Streams read ``readings``, of which every third record is broken.
+an application of Kafka Streams read ``readings``, of which every third record is broken. With
+``--spring``, two containers of Spring for Apache Kafka read it.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import sys
 import tempfile
@@ -20,7 +22,14 @@ from urllib.request import Request, urlopen
 import kafkaspec as ks
 from tools.brokers.broker import Broker
 from tools.brokers.client import Client, Record
-from tools.brokers.maven import compile_java
+from tools.brokers.maven import (
+    cache_root,
+    compile_against,
+    compile_java,
+    jvm,
+    resolve_artifacts,
+    run,
+)
 from tools.brokers.processes import LOOPBACK, free_ports
 from tools.brokers.programs import Program
 from tools.brokers.versions import by_name
@@ -31,6 +40,8 @@ _REJECTED: Final = _RECORDS // 3
 _TIMEOUT_SECONDS: Final = 60
 _TOPIC: Final = "orders"
 _READINGS, _OF_CONNECT, _OF_STREAMS = "readings", "dlq.connect", "dlq.streams"
+_OF_SPRING: Final = ("dlq.spring", "dlq.spring.keys")
+_SPRING: Final = "org.springframework.kafka:spring-kafka:3.3.4"
 _READ: Final = 9
 """Records with numbers of one digit: those that are not broken have 8 bytes."""
 _GROUPS: Final = {"copies": "true", "references": "false"}
@@ -69,24 +80,45 @@ def make_of_clients(output: Path) -> None:
     with tempfile.TemporaryDirectory() as work:
         broker = Broker(by_name(VERSION), Path(work))
         with broker.running(), Client(broker) as client:
-            for topic in (_READINGS, _OF_CONNECT, _OF_STREAMS):
-                client.create(topic, 1, {})
-            client.open("p", {"acks": "all", "linger.ms": "100", "enable.idempotence": "false"})
-            records = [
-                Record(b"key-%d" % number, b"{broken" if number % 3 == 1 else b'{"n": %d}' % number,
-                       headers=(("origin", b"sensor"),))
-                for number in range(_READ)
-            ]  # fmt: skip
-            client.send("p", _READINGS, 0, records)
+            _send_readings(client, _OF_CONNECT, _OF_STREAMS)
             _connect(broker)
             with Program(
                 broker.version, broker.work, "StreamLetters", arguments=[broker.bootstrap]
             ) as program:
                 state = str(broker.work / "state")
                 program.ask("StreamLetters", _READINGS, _OF_STREAMS, state)
-            _await(broker.logs / f"{_OF_STREAMS}-0", len(records[1::3]))
+            _await(broker.logs / f"{_OF_STREAMS}-0", _READ // 3)
         for name in (_READINGS, _OF_CONNECT, _OF_STREAMS):
             shutil.copytree(broker.logs / f"{name}-0", output / f"{name}-0")
+
+
+def make_of_spring(output: Path) -> None:
+    """Write the partition directories of a topic and of the dead letters of Spring."""
+    jars = resolve_artifacts(cache_root() / "spring-kafka", [_SPRING])
+    classes = compile_against(jars, "SpringLetters")
+    with tempfile.TemporaryDirectory() as work:
+        broker = Broker(by_name(VERSION), Path(work))
+        with broker.running(), Client(broker) as client:
+            _send_readings(client, *_OF_SPRING)
+            run(
+                *jvm(), "-cp", os.pathsep.join([f"{jars}/*", str(classes)]), "SpringLetters",
+                broker.bootstrap, _READINGS, str(_READ), str(_READ // 3), *_OF_SPRING,
+            )  # fmt: skip
+        for name in (_READINGS, *_OF_SPRING):
+            shutil.copytree(broker.logs / f"{name}-0", output / f"{name}-0")
+
+
+def _send_readings(client: Client, *letters: str) -> None:
+    """Make the topics, and write records of which every third one is broken."""
+    for topic in (_READINGS, *letters):
+        client.create(topic, 1, {})
+    client.open("p", {"acks": "all", "linger.ms": "100", "enable.idempotence": "false"})
+    records = [
+        Record(b"key-%d" % number, b"{broken" if number % 3 == 1 else b'{"n": %d}' % number,
+               headers=(("origin", b"sensor"),))
+        for number in range(_READ)
+    ]  # fmt: skip
+    client.send("p", _READINGS, 0, records)
 
 
 def _connect(broker: Broker) -> None:
@@ -158,4 +190,5 @@ def _await(directory: Path, count: int = _REJECTED) -> None:
 
 if __name__ == "__main__":
     *options, place = sys.argv[1:]
-    (make_of_clients if "--clients" in options else make)(Path(place))
+    makers = {"--clients": make_of_clients, "--spring": make_of_spring}
+    (makers[options[0]] if options else make)(Path(place))

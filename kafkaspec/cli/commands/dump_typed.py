@@ -129,8 +129,8 @@ def _text_lines(batch: pa.RecordBatch) -> Iterator[str]:
     columns: list[list[Any]] = [
         batch.column("offset").to_pylist(),
         batch.column("timestamp").cast(pa.int64()).to_pylist(),
-        *(_shown(batch.column(side)) for side in SIDES),
-        *(_errors(batch, side) for side in SIDES),
+        *(shown_column(batch.column(side)) for side in SIDES),
+        *(errors_of(batch, side) for side in SIDES),
     ]
     for offset, timestamp, key, value, *errors in zip(*columns, strict=True):
         wrong = "".join(f"  ({error})" for error in errors if error is not None)
@@ -138,14 +138,16 @@ def _text_lines(batch: pa.RecordBatch) -> Iterator[str]:
         yield f"{offset:>10}  {time:24}  {key}  {value}{wrong}\n"
 
 
-def _errors(batch: pa.RecordBatch, side: str) -> list[str | None]:
+def errors_of(batch: pa.RecordBatch, side: str) -> list[str | None]:
+    """Return why rows have no key or value, None for the others."""
     name = ERROR.format(side)
     if name in batch.schema.names:
         return list(batch.column(name).to_pylist())
     return [None] * batch.num_rows
 
 
-def _shown(column: pa.Array) -> list[str]:
+def shown_column(column: pa.Array) -> list[str]:
+    """Return typed keys or values as text."""
     if pa.types.is_binary(column.type):
         return [bytes_text(data) for data in column.to_pylist()]
     return [in_short(orjson.dumps(item).decode()) for item in json_values(column)]

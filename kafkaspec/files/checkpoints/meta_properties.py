@@ -125,6 +125,11 @@ def serialize(properties: MetaProperties) -> bytes:
     return "".join(f"{line}\n" for line in lines).encode("latin-1")
 
 
+def is_node_id(number: int) -> bool:
+    """Return whether a node can have this id. Kafka: ``KRaftConfigs``, ``node.id``."""
+    return number >= 0 and texts.fits(number, texts.INT_BITS)
+
+
 def is_reserved(directory_id: UUID) -> bool:
     """Return whether Kafka reserves this directory id. Kafka: ``DirectoryId.reserved``."""
     most, least = directory_id.int >> texts.LONG_BITS, directory_id.int & (1 << texts.LONG_BITS) - 1

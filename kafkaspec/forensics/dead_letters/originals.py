@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final, Literal, get_args
 
@@ -124,7 +124,13 @@ def originals(
 
     Those that only letters have are in memory meanwhile.
     """
-    copies = _copies(dead, logs)
+    yield from joined_originals(dead, copies_of(dead, logs))
+
+
+def joined_originals(
+    dead: DeadLetters, copies: Mapping[SourcePlace, pa.Table]
+) -> Iterator[tuple[SourcePlace, pa.Table]]:
+    """Yield the same, given what only letters have: see ``copies_of``."""
     places = places_of(dead.letters)
     for place in sorted(places):
         offsets = np.unique(dead.letters["source_offset"].take(pa.array(places[place])).to_numpy())
@@ -142,7 +148,9 @@ def originals(
             yield place, rest
 
 
-def _copies(dead: DeadLetters, logs: Iterable[Partition | Segment]) -> dict[SourcePlace, pa.Table]:
+def copies_of(
+    dead: DeadLetters, logs: Iterable[Partition | Segment]
+) -> dict[SourcePlace, pa.Table]:
     """Return what only letters have, by partition and offset; of several, the newest letter's."""
     states = dead.letters["source"].cast(pa.string())
     without = [*THERE, SourceState.UNNAMED]
@@ -150,7 +158,7 @@ def _copies(dead: DeadLetters, logs: Iterable[Partition | Segment]) -> dict[Sour
     wanted = dead.letters.filter(pc.and_(absent, dead.letters["has_content"]))
     parts: dict[SourcePlace, list[pa.Table]] = defaultdict(list)
     for log in logs if wanted.num_rows else ():
-        for letters, records in read_letters(log, _passed_over):
+        for letters, records in read_letters(log, passed_over):
             # With is_in, null matches null: the place of a segment that lies apart.
             here = [pc.is_in(wanted[n].cast(k), letters[n][:1].cast(k)) for n, k in _AT.items()]
             chosen = pc.is_in(letters["offset"], wanted["offset"].filter(pc.and_(*here)))
@@ -195,5 +203,5 @@ def _shaped(table: pa.Table, place: SourcePlace, origin: str) -> pa.Table:
     return pa.Table.from_arrays(arrays, schema=ORIGINALS)
 
 
-def _passed_over(error: KafkaSpecError) -> None:
+def passed_over(error: KafkaSpecError) -> None:
     """Go on after an entry that ``read_dead_letters`` has noted."""

@@ -6,19 +6,23 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, Unpack
 
 import pyarrow as pa
 
+from kafkaspec.arrow.schema import headers_type
 from kafkaspec.forensics.dead_letters import DEAD_LETTERS, LETTERS, join_letters
 from kafkaspec.forensics.dead_letters.letters import read_letters
 from kafkaspec.forensics.dead_letters.sources import SourceLog, SourcePlace
 from kafkaspec.log.directory import LogDirectory
 from kafkaspec.log.opening import open_log
+from kafkaspec.log.options import TypedOptions
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
+from kafkaspec.shown import some_of
 from kafkaspec.spark.jobs.messages import local_path
 from kafkaspec.spark.jobs.units import rows_of
+from kafkaspec.spark.parsing import OptionError
 from kafkaspec.spark.schema import spark_schema
 from kafkaspec.tables.shapes import without_dictionaries
 
@@ -27,7 +31,11 @@ __all__ = ["dead_letters"]
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-_CONTENT: Final = [("key", pa.binary()), ("value", pa.binary())]
+    from kafkaspec.spark.jobs.typed_letters import TypedLetters
+
+_CONTENT: Final = [
+    ("key", pa.binary()), ("value", pa.binary()), ("headers", headers_type("binary", "binary"))
+]  # fmt: skip
 _SOURCE: Final = ("source_topic", "source_partition", "source_offset")
 
 
@@ -45,6 +53,7 @@ def dead_letters(
     sources: str | Sequence[str] = (),
     *,
     tasks: int | None = None,
+    **options: Unpack[TypedOptions],
 ) -> DataFrame:
     """Return the dead letters in logs, as ``DEAD_LETTERS`` has them.
 
@@ -56,8 +65,13 @@ def dead_letters(
         paths: log directories, partitions or segments in which letters are looked for.
         sources: log directories and partitions in which records are looked up, besides ``paths``.
         tasks: how many there are to be in the first step; three a slot by default.
+        options: ``topic`` leaves only letters about one topic. With the others of
+            ``Columnar.to_typed``, ``value``, ``schemas`` ..., the columns ``letter_record`` and
+            ``source_record`` have the typed key and value of the letter, and of the record. All
+            letters have to be about one topic then, which has one type.
 
     Raises:
+        OptionError: an option of ``to_typed`` cannot be followed, or there are several topics.
         KafkaSpecError: ``unreadable``: a path cannot be opened; in a task, a batch with letters
             cannot be read. One with the record of a letter is the state ``unreadable``.
     """
@@ -70,8 +84,40 @@ def dead_letters(
     }
     sizes = [path.stat().st_size for path in segments]
     letters = rows_of(spark, segments, sizes, _letters, _ROWS, tasks)
+    topic = options.pop("topic", None)
+    if topic is not None:
+        letters = letters.where(letters.source_topic == topic)
+    typed, schema = None, _JOINED
+    if options:
+        topics = [topic] if topic is not None else [
+            row.source_topic
+            for row in letters.select("source_topic").distinct().dropna().collect()
+        ]  # fmt: skip
+        typed = _typed(sorted(topics), logs, places, options)
+        for each in typed.fields:
+            schema = schema.append(each)
     dealt = letters.repartition(*_SOURCE[:2]).sortWithinPartitions(*_SOURCE)
-    return dealt.mapInArrow(partial(_join, places), spark_schema(_JOINED))
+    return dealt.mapInArrow(partial(_join, places, typed), spark_schema(schema))
+
+
+def _typed(
+    topics: Sequence[str],
+    logs: Sequence[Partition | Segment],
+    places: Mapping[SourcePlace, str],
+    options: Any,
+) -> TypedLetters:
+    from kafkaspec.spark.jobs.typed_letters import TypedLetters
+
+    if len(topics) != 1:
+        text = f"the letters are about {some_of(topics)}" if topics else "there are no letters"
+        raise OptionError(f"typed keys and values are of one topic, and {text}: name one")
+    with ExitStack() as stack:
+        sources = [
+            stack.enter_context(Partition(path))
+            for (name, _), path in places.items()
+            if name == topics[0]
+        ]
+        return TypedLetters(topics[0], logs, sources, options)
 
 
 def _opened(paths: str | Sequence[str]) -> Iterator[Partition | Segment]:
@@ -92,13 +138,15 @@ def _segments(log: Partition | Segment) -> list[Path]:
 def _letters(path: Path) -> Iterator[pa.RecordBatch]:
     with Segment(path) as segment:
         for letters, records in read_letters(segment, "raise"):
-            columns = [*letters.columns, records["key"], records["value"]]
+            columns = [*letters.columns, *(records[name] for name, _ in _CONTENT)]
             arrays = [column.cast(field.type) for column, field in zip(columns, _ROWS, strict=True)]
             yield pa.RecordBatch.from_arrays(arrays, schema=_ROWS)
 
 
 def _join(
-    places: Mapping[SourcePlace, str], batches: Iterable[pa.RecordBatch]
+    places: Mapping[SourcePlace, str],
+    typed: TypedLetters | None,
+    batches: Iterable[pa.RecordBatch],
 ) -> Iterator[pa.RecordBatch]:
     with ExitStack() as stack:
         opened: dict[SourcePlace, SourceLog] = {}
@@ -108,4 +156,9 @@ def _join(
             named = set(zip(*(batch[name].to_pylist() for name in _SOURCE[:2]), strict=True))
             for place in (named & places.keys()) - opened.keys():
                 opened[place] = SourceLog(stack.enter_context(Partition(places[place])))
-            yield from join_letters(letters, batch, opened).cast(_JOINED).to_batches()
+            joined = join_letters(letters, batch, opened).cast(_JOINED)
+            if typed is not None:
+                contents = typed.contents(letters, batch, opened)
+                for field, column in zip(typed.fields, contents, strict=True):
+                    joined = joined.append_column(field, column)
+            yield from joined.to_batches()

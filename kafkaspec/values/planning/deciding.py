@@ -11,7 +11,6 @@ from typing import Final
 
 import pyarrow as pa
 
-from kafkaspec.arrow.record_batches import AnyLog
 from kafkaspec.values.decoded import Code
 from kafkaspec.values.decoding.column import ValueColumn
 from kafkaspec.values.definition import SchemaError, SchemaType
@@ -41,7 +40,7 @@ from kafkaspec.values.registry.schema import DEFAULT_CONTEXT, Schema
 
 
 def plan_column(
-    log: AnyLog, topic: str | None, side: Side, wanted: WantedSide, schemas: SchemaLog | None
+    log: SampledLog, topic: str | None, side: Side, wanted: WantedSide, schemas: SchemaLog | None
 ) -> Plan:
     """Decide how the keys or values of one topic are read, by its name if that is known.
 
@@ -82,7 +81,7 @@ def plan_fixed(values: list[pa.Array], side: Side, wanted: WantedSide) -> Plan:
     )
 
 
-def _plan_of_topic(log: AnyLog, topic: str, side: Side, wanted: WantedSide) -> Plan | None:
+def _plan_of_topic(log: SampledLog, topic: str, side: Side, wanted: WantedSide) -> Plan | None:
     """Plan for a topic whose name says what is in it, if a sample of it is that."""
     formats = topic_formats(topic)
     if formats is None:
@@ -94,7 +93,7 @@ def _plan_of_topic(log: AnyLog, topic: str, side: Side, wanted: WantedSide) -> P
     return replace(plan, notes=(note,))
 
 
-def _plan_given(log: AnyLog, side: Side, wanted: WantedSide, schemas: SchemaLog | None) -> Plan:
+def _plan_given(log: SampledLog, side: Side, wanted: WantedSide, schemas: SchemaLog | None) -> Plan:
     """Plan for a schema that is given: values are bare, or framed if that is what they are."""
     bare = replace(plan_given(wanted, schemas, None), side=side)
     if bare.format != wanted.format:

@@ -32,16 +32,26 @@ class Sample:
     values: pa.Array
     headers: pa.Array | None
 
+    def first(self, number: int) -> Sample:
+        """Return the first rows."""
+        headers = None if self.headers is None else self.headers.slice(0, number)
+        return Sample(self.values.slice(0, number), headers)
 
-SampledLog = AnyLog | Sequence[Sample]
-"""A log, or all rows of it."""
+
+SampledLog = AnyLog | Sequence[Sample | AnyLog | pa.RecordBatch]
+"""A log, or all rows of it: logs, and record batches with keys, values and headers."""
 
 
 def rows_of(log: SampledLog, side: Side, *, sample: bool) -> Iterator[Sample]:
     """Yield keys or values with their headers: all of a log, or some of each partition."""
     if isinstance(log, Sequence):
-        for rows in log:
-            yield Sample(rows.values.slice(0, SAMPLE_ROWS), None) if sample else rows
+        for part in log[:_MOST_PARTITIONS] if sample else log:
+            if isinstance(part, pa.RecordBatch):
+                part = Sample(part.column(side), part.column("headers"))
+            if not isinstance(part, Sample):
+                yield from rows_of(part, side, sample=sample)
+            else:
+                yield part.first(SAMPLE_ROWS) if sample else part
         return
     options: dict[str, Any] = {"layout": "binary", "on_error": _ignore, "on_unreadable": _ignore}
     if sample:
@@ -51,10 +61,11 @@ def rows_of(log: SampledLog, side: Side, *, sample: bool) -> Iterator[Sample]:
     for each in logs:
         for batch in record_batches(each, request):
             columns = (batch.column(place) for place in range(2))
+            rows = Sample(*columns)
             if not sample:
-                yield Sample(*columns)
+                yield rows
                 continue
-            yield Sample(*(column.slice(0, SAMPLE_ROWS) for column in columns))
+            yield rows.first(SAMPLE_ROWS)
             break
 
 

@@ -51,6 +51,7 @@ class SideReader:
         report: ValueReport | None = None,
         also: Sequence[str] = (),
         where: str | Where | None = None,
+        given: pa.Schema | None = None,
         **options: Unpack[RequestOptions],
     ) -> None:
         """Ask for columns and rows.
@@ -61,6 +62,7 @@ class SideReader:
             report: is filled.
             also: columns that come after the others, unless they are among them.
             where: a condition on the typed columns.
+            given: columns of the record batches that ``decoded`` gets, if they are not the log's.
             options: of ``Columnar.to_batches``.
 
         Raises:
@@ -71,14 +73,16 @@ class SideReader:
         report.notes += decided.notes
         report.problems |= dict.fromkeys(decided.problems)
         report.undecoded |= dict.fromkeys(decided.undecoded)
-        names = _columns(self._log, columns, plans)
-        self.also = _columns(self._log, [name for name in also if name not in names], plans)
+        self._given = given
+        known = default_columns(self._log) if given is None else tuple(given.names)
+        names = _columns(known, columns, plans)
+        self.also = _columns(known, [name for name in also if name not in names], plans)
         self._shown = (*names, *self.also)
         self._where = where = Where(where) if isinstance(where, str) else where
         hidden = (
             () if where is None else (name for name in where.columns if name not in self._shown)
         )
-        self._made = (*self._shown, *_columns(self._log, list(hidden), plans))
+        self._made = (*self._shown, *_columns(known, list(hidden), plans))
         if options.setdefault("layout", "binary") != "binary":
             raise ValueError("decoded keys and values are copied: the layout is binary")
         self.request = request_of((), needed_columns(self._made, plans, self._errors), **options)
@@ -117,30 +121,49 @@ class SideReader:
                 return pa.field(name, column.type)
             if name in beside(side):
                 return pa.field(name, beside(side)[name])
-        return self.request.field(name)
+        return self.request.field(name) if self._given is None else self._given.field(name)
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
         for batch in record_batches(self._log, self.request):
-            headers = headers_of(batch)
-            found = {
-                side: column.parts(batch.column(side), headers)
-                for side, column in self._columns.items()
-            }
-            self._count(batch, found)
-            if self._each:
-                yield from self._by_schema(batch, found)
-            else:
-                arrays = {side: self._columns[side].array(parts) for side, parts in found.items()}
-                yield from self._chosen(self._batch(batch, found, arrays, self._whole), found)
+            yield from self.decoded(batch, partial(segment_file, self._log))
 
-    def _count(self, batch: pa.RecordBatch, found: Mapping[Side, ColumnParts]) -> None:
+    def decoded(
+        self, batch: pa.RecordBatch, file_of: Callable[[int], str | None]
+    ) -> Iterator[pa.RecordBatch]:
+        """Yield the rows of a record batch with typed columns, if there are any.
+
+        Args:
+            batch: rows as they are read.
+            file_of: returns the path of the segment with an offset.
+
+        Raises:
+            KafkaSpecError: a row has no value, and that is to be raised.
+        """
+        headers = headers_of(batch)
+        found = {
+            side: column.parts(batch.column(side), headers)
+            for side, column in self._columns.items()
+        }
+        self._count(batch, found, file_of)
+        if self._each:
+            yield from self._by_schema(batch, found)
+        else:
+            arrays = {side: self._columns[side].array(parts) for side, parts in found.items()}
+            yield from self._chosen(self._batch(batch, found, arrays, self._whole), found)
+
+    def _count(
+        self,
+        batch: pa.RecordBatch,
+        found: Mapping[Side, ColumnParts],
+        file_of: Callable[[int], str | None],
+    ) -> None:
         report = self._report
         report.rows += batch.num_rows
         for side, parts in found.items():
             if not parts.failures:
                 continue
             if self._errors == "raise":
-                raise first_error(batch, side, parts, partial(_file_of, self._log))
+                raise first_error(batch, side, parts, file_of)
             report.failures.update((side, failure.code) for failure in parts.failures.values())
             for row in sorted(parts.failures):
                 failure = parts.failures[row]
@@ -233,9 +256,13 @@ def first_error(
         Reason.INVALID_VALUE,
         _text(batch, row, side, failure),
         file=file_of(batch.column("offset")[row].as_py()),
-        offset=batch.column("batch_position")[row].as_py(),
+        offset=batch.column("batch_position")[row].as_py() if _has_position(batch) else None,
         path="/".join(["", side, *filter(None, failure.path.split("."))]),
     )
+
+
+def _has_position(batch: pa.RecordBatch) -> bool:
+    return "batch_position" in batch.schema.names
 
 
 def without_rows(batch: pa.RecordBatch, rows: Collection[int]) -> pa.RecordBatch:
@@ -260,7 +287,7 @@ def _text(batch: pa.RecordBatch, row: int, side: Side, failure: Failure) -> str:
     return f"{where}: {failure.reason} [{failure.code}]"
 
 
-def _file_of(log: AnyLog, offset: int) -> str | None:
+def segment_file(log: AnyLog, offset: int) -> str | None:
     """Return the path of the segment with an offset."""
     if isinstance(log, Segment):
         return log.name
@@ -306,19 +333,17 @@ def _some(parts: ColumnParts, rows: Any) -> ColumnParts:
 
 
 def _columns(
-    log: AnyLog, columns: Sequence[str] | None, plans: Mapping[Side, Plan]
+    default: Sequence[str], columns: Sequence[str] | None, plans: Mapping[Side, Plan]
 ) -> tuple[str, ...]:
     """Return the names of the columns: those asked for, or the default ones."""
     added: dict[str, tuple[str, ...]] = {
         side: tuple(added_columns(plan)) for side, plan in plans.items()
     }
     if columns is None:
-        return tuple(
-            name for column in default_columns(log) for name in (column, *added.get(column, ()))
-        )
+        return tuple(name for column in default for name in (column, *added.get(column, ())))
     if isinstance(columns, str):
         raise ValueError("columns is a list of names")
-    known = {*COLUMNS, *(name for side in plans for name in beside(side))}
+    known = {*COLUMNS, *default, *(name for side in plans for name in beside(side))}
     for name in columns:
         if name not in known:
             raise ValueError(f"no column {name!r}; there are {', '.join(sorted(known))}")

@@ -19,6 +19,7 @@ from kafkaspec.values.framing.frames import SIDES, Side
 from kafkaspec.values.options import BYTES, DECODE, DEFAULT_OPTIONS, Options, WantedSide
 from kafkaspec.values.plan import Plan
 from kafkaspec.values.planning.deciding import plan_column
+from kafkaspec.values.planning.sampling import SampledLog
 from kafkaspec.values.registry.log import TOPIC, Schemas, registry_of
 from kafkaspec.values.registry.schema import Schema
 
@@ -92,15 +93,21 @@ def planned(
     secrets: bool = False,
     values: Options | None = None,
     topic: str | None = None,
+    rows: SampledLog | None = None,
 ) -> Planned:
     """Decide how keys and values are read; see ``Columnar.to_typed`` for the arguments.
+
+    Args:
+        ...
+        rows: what is looked at; by default the log, which has to be of one topic then.
 
     Raises:
         ValueError: a format or an option is unknown; there are several topics.
         SchemaError: a schema that was named cannot be read; with ``raise``, nothing decodes.
         KafkaSpecError: ``schemas`` cannot be read.
     """
-    log, topic = of_one_topic(log, topic)
+    if rows is None:
+        log, topic = of_one_topic(log, topic)
     shared = WantedSide(
         evolve=evolve, on_value_error=on_value_error, raw=raw, options=values or DEFAULT_OPTIONS
     )
@@ -110,7 +117,7 @@ def planned(
     }
     registry = registry_of(log, schemas)
     plans: dict[Side, Plan] = {
-        side: plan_column(log, topic, side, wanted[side], registry)
+        side: plan_column(log if rows is None else rows, topic, side, wanted[side], registry)
         for side in SIDES
         if wanted[side].format != BYTES
     }

@@ -9,8 +9,9 @@ import org.apache.kafka.common.config.ConfigResource;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 
 /**
- * {@code topic count group}: joins a share group, reads so many records and accepts one, rejects the
- * next and releases the one after that, in turn.
+ * {@code topic count group [answer]}: joins a share group, reads so many records and accepts one,
+ * rejects the next and releases the one after that, in turn, or gives all of them one answer.
+ * Answers with the offset of each record, and what it was told.
  */
 final class ConsumeShared extends Commands {
     private static final long TIMEOUT_MS = 60_000;
@@ -24,6 +25,8 @@ final class ConsumeShared extends Commands {
             AdminTopics.set(admin, ConfigResource.Type.GROUP, fields[3],
                 Map.of("share.auto.offset.reset", "earliest"));
         }
+        AcknowledgeType[] answers = fields.length > 4
+            ? new AcknowledgeType[] {AcknowledgeType.valueOf(fields[4])} : ANSWERS;
         settings.put("group.id", fields[3]);
         settings.put("share.acknowledgement.mode", "explicit");
         try (KafkaShareConsumer<byte[], byte[]> consumer = new KafkaShareConsumer<>(
@@ -33,7 +36,9 @@ final class ConsumeShared extends Commands {
             int seen = 0;
             for (long end = System.currentTimeMillis() + TIMEOUT_MS; seen < wanted; ) {
                 for (ConsumerRecord<byte[], byte[]> record : consumer.poll(Duration.ofMillis(200))) {
-                    consumer.acknowledge(record, ANSWERS[seen++ % ANSWERS.length]);
+                    AcknowledgeType told = answers[seen++ % answers.length];
+                    consumer.acknowledge(record, told);
+                    answer(record.offset(), told.name());
                 }
                 consumer.commitSync();
                 if (System.currentTimeMillis() > end) {
