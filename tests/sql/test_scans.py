@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import shutil
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,7 @@ import pytest
 import kafkaspec as ks
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.tables.scans import SCAN_COLUMNS, read_kafka, scan_kafka
+from tests.cli.helpers import lines, run
 from tests.goldens import GOLDEN
 
 LOGS = sorted(GOLDEN.glob("*/logs"))
@@ -44,6 +47,40 @@ def test_polars_and_duckdb_have_the_rows_of_the_library() -> None:
         found = duckdb.sql(text)
         assert found is not None
         assert found.to_arrow_table().to_pylist() == kept, logs
+
+
+@pytest.mark.slow
+def test_the_rows_are_those_of_dump() -> None:
+    """Compares 100 golden segments and more."""
+    compared = set()
+    for version in ("0.10.0.1", "2.8.2", "4.4.0"):
+        logs = GOLDEN / version / "logs"
+        wanted = []
+        for line in lines(run("dump", "--no-decode", "--format", "json", logs)):
+            if "offset" in line and line["control"] is None:
+                compared.add(line["file"])
+                topic, _, partition = Path(line["file"]).parent.name.rpartition("-")
+                key, value = map(_bytes, (line["key"], line["value"]))
+                wanted.append((topic, int(partition), line["offset"], key, value))
+        names = ["topic", "partition", "offset", "key", "value"]
+        frame = scan_kafka(logs).select(names).collect()
+        assert sorted(frame.rows(), key=_first) == sorted(wanted, key=_first)
+        rows = read_kafka(logs)
+        assert isinstance(rows, pa.dataset.Dataset)
+        found = duckdb.sql('SELECT topic, partition, "offset", key, value FROM rows')
+        assert found is not None
+        assert sorted(found.fetchall(), key=_first) == sorted(wanted, key=_first)
+    assert len(compared) >= 100
+
+
+_first = itemgetter(0, 1, 2)
+
+
+def _bytes(shown: Any) -> bytes | None:
+    """The bytes that a line of JSON has."""
+    if isinstance(shown, dict):
+        return base64.b64decode(shown["base64"])
+    return None if shown is None else shown.encode()
 
 
 @pytest.mark.parametrize("topic", ["segments", "headers", "none"])
