@@ -10,6 +10,7 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final, cast
@@ -92,6 +93,10 @@ class TieredFileSystem(AbstractFileSystem):  # type: ignore[misc]  # it has no a
         reading = self._opened(self._strip_protocol(path))
         first, last, _ = slice(start, end).indices(reading.size)
         return bytes(reading.read(first, max(last - first, 0)))
+
+    def modified(self, path: str) -> datetime:
+        """Return when the object of a file was written last; DuckDB asks for that."""
+        return datetime.fromtimestamp(self._file(path).stat().st_mtime, UTC)
 
     def invalidate_cache(self, path: str | None = None) -> None:
         """Forget what is known of the files."""

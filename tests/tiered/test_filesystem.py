@@ -79,9 +79,9 @@ def test_urls_are_those_that_output_shows_and_chains() -> None:
         "segments-0",
         "transactions-segments-0",
     ]
-    local = sorted((LOCAL / "segments-0").glob("*.log"))
+    originals = sorted((LOCAL / "segments-0").glob("*.log"))
     listed = files.glob(f"{folders[1]}/*.log")
-    assert [files.cat_file(path) for path in listed] == [path.read_bytes() for path in local]
+    assert [files.cat_file(path) for path in listed] == [path.read_bytes() for path in originals]
 
 
 def test_remote_storage_may_be_in_any_file_system_and_be_kafkas_own() -> None:
@@ -118,9 +118,15 @@ def test_engines_read_through_it() -> None:
     with duckdb.connect() as database:
         database.register_filesystem(files)
         store = f"tiered://{AIVEN / 'zstd'}!/segments-0/*.log"
-        rows = database.sql(f"SELECT filename, content FROM read_blob('{store}')").fetchall()
+        rows = database.sql(
+            f"SELECT filename, content, size, epoch(last_modified) FROM read_blob('{store}')"
+        ).fetchall()
         local = {path.name: path.read_bytes() for path in (LOCAL / "segments-0").glob("*.log")}
-        assert {name.rpartition("/")[2]: bytes(content) for name, content in rows} == local
+        assert {name.rpartition("/")[2]: bytes(content) for name, content, *_ in rows} == local
+        assert all(size == len(content) for _, content, size, _ in rows)
+        for name, *_, when in rows:
+            written = files.modified(name.removeprefix("tiered://")).timestamp()
+            assert when == pytest.approx(written, abs=0.01)
     records = scan_kafka(f"tiered://{AIVEN / 'zstd'}!/segments-0").collect()
     assert records.equals(scan_kafka(LOCAL / "segments-0").collect())
 
