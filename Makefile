@@ -155,6 +155,11 @@ c:  ## The reader in C as two files that need no Python, in dist/c
 	@tools/setup/venv.sh $(VENV) construct,test
 	@$(BIN)/python -m tools.native.single
 
+.PHONY: rust
+rust:  ## The reader in Rust as a crate, in dist/rust
+	@tools/setup/venv.sh $(VENV) construct,test
+	@$(BIN)/python -m tools.readers.rust
+
 fuzz:  ## Fuzz the native core with sanitizers (SECONDS=600; needs clang with libFuzzer)
 	@tools/setup/venv.sh $(VENV) construct,test
 	$(BIN)/python -m tools.native.fuzz.run --seconds $(or $(SECONDS),600)

@@ -55,6 +55,10 @@ LANGUAGES = (
 )
 
 
+READERS = {"C": "cc", "Rust": "cargo"}
+"""Headings of the readers that are made here, with the tool that each of them needs."""
+
+
 def program(fence: str) -> tuple[str, str]:
     """Return the commands and the program that the guide shows."""
     text = GUIDE.read_text(encoding="utf-8")
@@ -66,17 +70,23 @@ def program(fence: str) -> tuple[str, str]:
 
 def test_the_guide_has_no_other_program() -> None:
     fences = re.findall(r"^```(\w+)$", GUIDE.read_text(encoding="utf-8"), re.M)
-    assert fences == ["sh", *(name for language in LANGUAGES for name in ("sh", language.fence))]
+    made = ["sh"] * len(READERS)
+    assert fences == [*made, *(name for language in LANGUAGES for name in ("sh", language.fence))]
 
 
 @pytest.mark.slow
-def test_the_commands_for_c_print_the_records(tmp_path: Path) -> None:
-    if shutil.which("cc") is None:
-        pytest.skip("there is no cc")
-    found = re.search(r"^## C\n.*?^```sh\n(.*?)^```$", GUIDE.read_text("utf-8"), re.M | re.S)
+@pytest.mark.parametrize(("heading", "tool"), READERS.items())
+def test_the_commands_of_our_readers_print_the_records(
+    heading: str, tool: str, tmp_path: Path
+) -> None:
+    if shutil.which(tool) is None:
+        pytest.skip(f"there is no {tool}")
+    text = GUIDE.read_text("utf-8")
+    found = re.search(rf"^## {heading}\n.*?^```sh\n(.*?)^```$", text, re.M | re.S)
     assert found
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     environment = os.environ | {"PATH": path, "OUT": str(tmp_path), "LOG": str(LOG)}
+    environment["CARGO_TARGET_DIR"] = str(ROOT / "build" / "readers" / "rust")
     done = run(found[1], environment, ROOT)
     assert done.returncode == 0, done.stderr
     lines = [line for line in done.stdout.splitlines() if re.match(r"\d+ \d+ key=", line)]

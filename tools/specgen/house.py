@@ -10,7 +10,8 @@ from typing import Any
 from tools.specgen.document import Node, SpecError, file_text, parsed
 
 TARGETS = (
-    "layout", "messages", "python", "construct", "docs", "vectors", "native", "wireshark", "kaitai"
+    "layout", "messages", "python", "construct", "docs", "vectors", "native", "rust", "wireshark",
+    "kaitai",
 )  # fmt: skip
 """Emitters, each a package with a module ``emit``; ``kaitai`` needs Java and Maven."""
 FILE = "house.yaml"

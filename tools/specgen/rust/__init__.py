@@ -1,0 +1,1 @@
+"""Target `rust`: structures, parsers, value trees and columns in Rust."""
