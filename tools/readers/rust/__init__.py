@@ -6,7 +6,6 @@ numbers and places come from the generated part.
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 from typing import Final
 
@@ -17,7 +16,7 @@ ROOT: Final = HERE.parents[2]
 GENERATED: Final = ROOT / "generated" / "rust"
 SPEC: Final = Path("src") / "spec"
 """Where the crate has the generated part."""
-_OWN: Final = ("Cargo.toml", "Cargo.lock", "README.md", "src", "examples", "tests", "fuzz")
+_OWN: Final = ("Cargo.toml", "Cargo.lock", "README.md", "src", "examples")
 
 
 def assemble(into: Path, generated: Path = GENERATED) -> list[Path]:
@@ -58,8 +57,3 @@ def _version() -> str:
     numbers = __version__.split(".")
     final = ".".join(numbers[:3])
     return final if len(numbers) == 3 else f"{final}-{'.'.join(numbers[3:])}"
-
-
-def tool() -> str | None:
-    """Return Cargo, None where it is missing."""
-    return shutil.which("cargo")

@@ -3,8 +3,8 @@
 //! [`spec`] has every type of the specification of kafkaspec, generated from it. Above it,
 //! [`Segment`] finds the entries of a log, and [`Reader`] turns their records into columns:
 //! it verifies checksums, decompresses with a bound on the output, and opens wrappers of old
-//! messages. Bytes are checked before they are used; an [`Error`] has the position, the path of the field and a
-//! reason from a closed list.
+//! messages. Bytes are checked before they are used; an [`Error`] has the position, the path of
+//! the field and a reason from a closed list.
 //!
 //! ```
 //! # fn main() -> Result<(), kafkaspec::Error> {
