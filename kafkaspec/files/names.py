@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from kafkaspec._generated.layout import ENTRY_KINDS, LAYOUTS
@@ -191,6 +192,7 @@ def is_stream_state(name: str) -> bool:
     return re.fullmatch(re.escape(_STREAM_STATE).replace(r"\{\}", "[0-9a-f]{32}"), name) is not None
 
 
+@lru_cache(maxsize=1 << 12)  # a name is parsed when it is listed, and again when it is opened
 def parse_segment(name: str) -> SegmentName | None:
     """Parse a name like ``00000000000000000042.log``; return None for any other name.
 

@@ -435,6 +435,25 @@ def is_directory(path: Path) -> bool:
         return False
 
 
+def listed(path: Path) -> list[tuple[Path, bool]]:
+    """Return what is in a directory by name, and whether each is one; a link is what it leads to.
+
+    Raises:
+        OSError: it cannot be listed.
+    """
+    if isinstance(path, RemotePath):
+        found = [(item, is_directory(item)) for item in path.iterdir()]
+        return sorted(found, key=lambda each: each[0].name)
+    kinds: dict[str, bool] = {}
+    with os.scandir(path) as entries:
+        for entry in entries:
+            try:
+                kinds[entry.name] = entry.is_dir()  # which the listing says, unless it is a link
+            except OSError:
+                kinds[entry.name] = False
+    return [(path / name, kinds[name]) for name in sorted(kinds)]
+
+
 def exists(path: Path) -> bool:
     """Return whether a path exists; False if it cannot be known, and for a link to nothing."""
     if not isinstance(path, RemotePath):

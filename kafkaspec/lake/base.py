@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Final
+from typing import ClassVar, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -44,7 +44,10 @@ class LakeTable(ABC):
     Attributes:
         name: of the table.
         place: its directory or URL.
+        widens: whether its format widens types of columns.
     """
+
+    widens: ClassVar[bool]
 
     def __init__(self, store: Store, name: str) -> None:
         """Look at nothing yet."""

@@ -67,6 +67,8 @@ class DeltaLake(Lake):
 class DeltaLakeTable(LakeTable):
     """A table of Delta."""
 
+    widens = False
+
     def mark(self) -> Mark | None:
         """See ``LakeTable.mark``."""
         table = self._open()
@@ -105,12 +107,12 @@ class DeltaLakeTable(LakeTable):
     def evolve(self, schema: pa.Schema) -> bool:
         """See ``LakeTable.evolve``."""
         old = self.schema()
-        if old is None or evolved(self.place, old, schema, widen=False) == old:
+        if old is None or evolved(self.place, old, schema, widen=self.widens) == old:
             return False
         with self._store.failing(self.name):
             write_deltalake(
                 self.place,
-                evolved(self.place, old, schema, widen=False).empty_table(),
+                evolved(self.place, old, schema, widen=self.widens).empty_table(),
                 mode="append",
                 schema_mode="merge",
                 storage_options=self._store.delta_options(),

@@ -1,7 +1,9 @@
 """Columns of typed tables that change from one increment to the next.
 
 Columns are added, nullable, and stay when a schema drops them. Iceberg also widens types; Delta,
-as deltalake writes it, does not. All else is refused before anything is committed.
+as deltalake writes it, does not. Where a table keeps another type than rows have, the rows go
+into it whose values have room there; a task says of the others why. Files that do not fit are
+refused before anything is committed.
 """
 
 from __future__ import annotations
@@ -9,8 +11,10 @@ from __future__ import annotations
 from collections import Counter
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyarrow import types
 
+from kafkaspec.arrow.nested import nulls_of, rebuilt
 from kafkaspec.errors import Reason, make_error
 
 
@@ -33,6 +37,76 @@ def evolved(place: str, old: pa.Schema, new: pa.Schema, *, widen: bool) -> pa.Sc
     if twice:
         raise _refused(place, f"names of columns differ in case alone: {', '.join(twice)}")
     return merged
+
+
+def fitted(old: pa.Schema, new: pa.Schema, *, widen: bool) -> pa.Schema:
+    """Return the columns of new rows with the types that a table takes; see ``evolved``."""
+    return pa.schema(_taken(list(old), list(new), widen))
+
+
+def _taken(old: list[pa.Field], new: list[pa.Field], widen: bool) -> list[pa.Field]:
+    known = {field.name: field.type for field in old}
+    return [
+        field.with_type(_taken_type(known[field.name], field.type, widen))
+        if field.name in known
+        else field
+        for field in new
+    ]
+
+
+def _taken_type(old: pa.DataType, new: pa.DataType, widen: bool) -> pa.DataType:
+    if types.is_struct(old) and types.is_struct(new):
+        return pa.struct(_taken(list(old), list(new), widen))
+    if types.is_list(old) and types.is_list(new):
+        inner = new.value_field
+        return pa.list_(inner.with_type(_taken_type(old.value_type, inner.type, widen)))
+    if types.is_map(old) and types.is_map(new) and old.key_type == new.key_type:
+        return pa.map_(new.key_type, _taken_type(old.item_type, new.item_type, widen))
+    return new if old == new or (widen and (_wider(old, new) or _wider(new, old))) else old
+
+
+def others(taken: pa.DataType, own: pa.DataType, path: str) -> list[str]:
+    """Return which types of a column are others in a table, in words; see ``fitted``."""
+    if taken == own:
+        return []
+    alike = (types.is_struct, types.is_list, types.is_map)
+    if not any(check(taken) and check(own) for check in alike):
+        return [f"{path} is {taken} in the table, and {own} here"]
+    pairs = zip(
+        (taken.field(place) for place in range(taken.num_fields)),
+        (own.field(place) for place in range(own.num_fields)),
+        strict=True,
+    )
+    named = types.is_struct(own)
+    return [
+        text
+        for one, other in pairs
+        for text in others(one.type, other.type, f"{path}.{other.name}" if named else f"{path}[]")
+    ]
+
+
+def as_taken(values: pa.Array, kind: pa.DataType) -> pa.Array:
+    """Return values in the type that a table takes.
+
+    Raises:
+        pa.ArrowInvalid: one of them would be another value there.
+    """
+    own = values.type
+    if own == kind:
+        return values
+    if any(check(own) and check(kind) for check in (types.is_struct, types.is_list, types.is_map)):
+        return rebuilt(values, kind, lambda part, to: as_taken(part, to.type), nulls_of(values))
+    if values.null_count == len(values):
+        return pa.nulls(len(values), kind)
+    if not (_wider(kind, own) or _wider(own, kind)):
+        raise pa.ArrowInvalid(f"{own} is no {kind}")
+    made = values.cast(kind)
+    same = pc.equal(made.cast(own), values)
+    if types.is_floating(own):
+        same = pc.or_(same, pc.is_nan(values))
+    if not pc.all(same, min_count=0).as_py():
+        raise pa.ArrowInvalid(f"{kind} has no room for it")
+    return made
 
 
 def _merged(

@@ -101,6 +101,8 @@ class IcebergLake(Lake):
 class IcebergLakeTable(LakeTable):
     """A table of Iceberg."""
 
+    widens = True
+
     def __init__(self, lake: IcebergLake, name: str) -> None:
         """Look at nothing yet."""
         super().__init__(lake.store, name)
@@ -150,12 +152,12 @@ class IcebergLakeTable(LakeTable):
     def evolve(self, schema: pa.Schema) -> bool:
         """See ``LakeTable.evolve``."""
         old = self.schema()
-        if old is None or evolved(self.place, old, schema, widen=True) == old:
+        if old is None or evolved(self.place, old, schema, widen=self.widens) == old:
             return False
         with self._store.failing(self.name):
             table = self._lake.catalog.load_table(self._identifier)
             with table.update_schema() as update:
-                update.union_by_name(evolved(self.place, old, schema, widen=True))
+                update.union_by_name(evolved(self.place, old, schema, widen=self.widens))
         return True
 
     def scan(

@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kafkaspec.errors import KafkaSpecError, Reason, unreadable
-from kafkaspec.files.names import is_topic
+from kafkaspec.files.names import is_topic, parse_segment
 from kafkaspec.io.remote import RemotePath, address, is_mounted
 from kafkaspec.lake.results import LakeLoss
 from kafkaspec.lake.schema import PROGRESS_SCHEMA
@@ -39,7 +39,7 @@ LakePlace = tuple[str, int]
 REQUESTS: Final = 32
 """Logs in a store whose ends are read at the same time: each waits for its requests."""
 _TOGETHER: Final = 1000
-"""Segments of a log whose ends one thread reads."""
+"""Segments of a log in a store whose ends one thread reads."""
 _STATE: Final = ("generation", "next_offset", "leader_epoch", "topic_id", "file", "size")
 _COUNTS: Final = ("batches", "rows", "dead")
 
@@ -401,10 +401,20 @@ class LogNews:
         return is_mounted(last.path) or self._reads_active
 
     def _following(self, item: SegmentFile) -> int | None:
-        """Return the offset at which the next segment of the directory begins; None for none."""
+        """Return the offset at which the next segment of the directory begins; None for none.
+
+        Remote storage may have the producer snapshot of that offset before it has that segment.
+        """
         bases, base = self.log.opened.base_offsets, item.base_offset or 0
         at = bisect_right(bases, base)
-        return bases[at] if at < len(bases) else None
+        if at < len(bases):
+            return bases[at]
+        if is_mounted(item.path):
+            for path in self.log.opened.snapshot_paths[-1:]:
+                name = parse_segment(path.name)
+                if name is not None and name.base_offset > base:
+                    return name.base_offset
+        return None
 
     def _grew(self, item: SegmentFile) -> bool:
         """Return whether the last segment has more than the lake."""
@@ -443,7 +453,9 @@ class LogNews:
         """Yield ranges of offsets that together are what was made, to look for losses in each."""
         if not made or not self._looks:
             return
-        lows = [item.base_offset or 0 for item in self.taken[::_TOGETHER]]
+        waits = isinstance(self.log.directory, RemotePath)  # each range looks at the whole listing
+        together = _TOGETHER if waits else len(self.taken)
+        lows = [item.base_offset or 0 for item in self.taken[::together]]
         yield from pairwise([*lows, made[-1].next_offset])
 
     def lost(self, low: int, high: int | None) -> list[LakeLoss]:

@@ -13,9 +13,10 @@ import pyarrow as pa
 
 from kafkaspec.arrow.record_batches import AnyLog
 from kafkaspec.arrow.schema import bytes_type
+from kafkaspec.lake.evolution import as_taken, others
 from kafkaspec.lake.schema import TIME, TYPED, typed_schema
 from kafkaspec.log.options import TypedOptions
-from kafkaspec.tables.engine_types import as_engine, lake_value
+from kafkaspec.tables.engine_types import as_engine, by_rows, lake_value
 from kafkaspec.values.decoded import Code, Failure
 from kafkaspec.values.decoding.column import ValueColumn
 from kafkaspec.values.framing.frames import SIDES, Side
@@ -85,12 +86,26 @@ class TypedRows:
         schema: its schema.
     """
 
-    def __init__(self, topic: str, plans: Plans) -> None:
-        """Compile nothing yet but the types."""
+    def __init__(self, topic: str, plans: Plans, taken: pa.Schema | None = None) -> None:
+        """Compile nothing yet but the types.
+
+        Args:
+            topic: its name.
+            plans: how keys and values are read.
+            taken: the types that the table takes, where it may have others; see ``fitted``.
+        """
         self.table = name_of(topic)
         self._columns = _columns(plans)
-        self._fields = list(_own(plans, self._columns))
-        self.schema = typed_schema([*_SHARED, *self._fields])
+        own = list(_own(plans, self._columns))
+        self._names = [field.name for field in own]
+        self.schema = typed_schema([*_SHARED, *own])
+        self._own = self.schema
+        if taken is not None:
+            self.schema = taken
+        self._beyond = {
+            side: others(self.schema.field(side).type, self._own.field(side).type, side)
+            for side in self._columns
+        }
 
     def divided(
         self, raw: pa.RecordBatch
@@ -106,14 +121,18 @@ class TypedRows:
         headers = raw.column("headers")
         for side, column in self._columns.items():
             parts = column.parts(raw.column(side), headers)
-            kind = self.schema.field(side).type
-            made[side], beyond = as_engine(column.array(parts), kind)
+            made[side], beyond = as_engine(column.array(parts), self._own.field(side).type)
             parts.failures |= dict.fromkeys(beyond, _BEYOND)
+            if self._beyond[side]:
+                kind = self.schema.field(side).type
+                made[side], beyond = by_rows(made[side], kind, as_taken)
+                failure = Failure(Code.RANGE, "; ".join(self._beyond[side]))
+                parts.failures |= dict.fromkeys(beyond, failure)
             made |= columns_beside(side, parts)
             for row, failure in parts.failures.items():
                 found = side, failure, int(parts.schema_ids[row])
                 failures.setdefault(row, []).append(found)
-        names = [field.name for field in self._fields]
+        names = self._names
         typed = pa.RecordBatch.from_arrays([made[name] for name in names], names)
         if failures:
             typed, kept = (without_rows(batch, failures) for batch in (typed, raw))

@@ -21,6 +21,7 @@ from kafkaspec.arrow.arrays import choose
 from kafkaspec.arrow.record_batches import record_batches
 from kafkaspec.arrow.schema import Request
 from kafkaspec.errors import KafkaSpecError
+from kafkaspec.files.indexes import LARGEST_RELATIVE_OFFSET
 from kafkaspec.io.remote import as_path
 from kafkaspec.io.window import HeldReading
 from kafkaspec.lake.manifest import LakeFile, Mark
@@ -48,6 +49,8 @@ from kafkaspec.policy import RaiseOrSkip
 from kafkaspec.shown import without_credentials
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from kafkaspec.lake.typed_rows import Plans, TypedRows
 
 RANGE_BYTES: Final = 8 << 20
@@ -94,6 +97,7 @@ class LakeSettings:
         exact: whether ``batches`` keeps the bytes of entries that rows do not give again.
         file_size: bytes after which a file ends.
         typed: how keys and values are read, by topic: see ``kafkaspec.lake.typed_rows.plans_of``.
+        taken: the types that the typed table of a topic takes, where there is one already.
         on_error: ``skip``: what cannot be read becomes rows of ``dead``. ``raise``: it is an error.
     """
 
@@ -101,6 +105,7 @@ class LakeSettings:
     exact: bool = False
     file_size: int = 512 << 20
     typed: Mapping[str, Plans] = field(default_factory=dict)
+    taken: Mapping[str, pa.Schema] = field(default_factory=dict)
     on_error: RaiseOrSkip = "skip"
 
 
@@ -130,7 +135,7 @@ def write_units(units: Sequence[LakeUnit], settings: LakeSettings, mark: Mark) -
             this attempt is complete then that a result names.
     """
     writer = LakeWriter(settings.place, mark, settings.file_size)
-    typed = _typed(settings.typed)
+    typed = _typed(settings)
     found: list[Mapping[str, Any]] = []
     try:
         for unit in units:
@@ -146,12 +151,15 @@ def write_units(units: Sequence[LakeUnit], settings: LakeSettings, mark: Mark) -
     ]
 
 
-def _typed(plans: Mapping[str, Plans]) -> dict[str, TypedRows]:
+def _typed(settings: LakeSettings) -> dict[str, TypedRows]:
+    plans, taken = settings.typed, settings.taken
     if not any(plans.values()):
         return {}  # without the libraries of values
     from kafkaspec.lake.typed_rows import TypedRows
 
-    return {topic: TypedRows(topic, each) for topic, each in plans.items() if each}
+    return {
+        topic: TypedRows(topic, each, taken.get(topic)) for topic, each in plans.items() if each
+    }
 
 
 def parts_of(unit: LakeUnit, size: int, target: int) -> list[tuple[LakeUnit, int]]:
@@ -254,7 +262,6 @@ class _Unit:
     def _table(self, segment: Segment, table: HeaderTable) -> None:
         """Write the rows of entries."""
         headers = BatchRows(table)
-        progress = self._progress
         low = self._unit.start_offset
         held = HeldReading(segment.name, table.buffer, table.start)
         window = Segment(held, codec=segment.codec, base_offset=segment.base_offset)
@@ -265,8 +272,6 @@ class _Unit:
             edges = np.flatnonzero(np.diff(wanted[first:last], prepend=False, append=False)) + first
             for begin, stop in edges.reshape(-1, 2).tolist():
                 self._range(window, table, headers, begin, stop)
-        progress["next_offset"] = max(progress["next_offset"] or 0, table.next_offset)
-        progress["leader_epoch"] = int(headers.leader_epochs[-1])
 
     def _range(
         self, window: Segment, table: HeaderTable, headers: BatchRows, first: int, last: int
@@ -299,6 +304,7 @@ class _Unit:
             stop = place + int(headers.sizes[first + number])
             self._damaged(window, place, stop, error.reason, error.detail, int(firsts[number]))
         chosen = np.flatnonzero(~np.isin(positions, list(broken)))
+        self._reached(window, headers, chosen + first)
         kinds: list[str | None] = [controls.get(number) for number in range(count)]
         others = {
             "base_offset": pa.array(headers.base_offsets(first, last, firsts)[chosen]),
@@ -318,6 +324,15 @@ class _Unit:
         rows = rows.set_column(rows.schema.names.index("payload"), "payload", data)
         self._written(BATCHES, FOLDERS[BATCHES], rows)
         self._progress["batches"] += len(chosen)
+
+    def _reached(self, window: Segment, headers: BatchRows, sound: NDArray[np.int64]) -> None:
+        """Note up to where sound entries go; no offset of a segment is farther than its names."""
+        ends = headers.last_offsets[sound] + 1
+        near = ends <= (window.base_offset or 0) + LARGEST_RELATIVE_OFFSET + 1
+        if near.any():
+            progress = self._progress
+            progress["next_offset"] = max(progress["next_offset"] or 0, int(ends[near].max()))
+            progress["leader_epoch"] = int(headers.leader_epochs[sound[near][-1]])
 
     def _written(self, table: str, folders: Sequence[str], rows: pa.RecordBatch) -> None:
         self._writer.write(table, folders, rows, self._constants.values)

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from copy import copy
 from dataclasses import replace
 from functools import cached_property
-from operator import attrgetter
 from os import PathLike
 from pathlib import Path
 from typing import Unpack
@@ -14,7 +13,7 @@ from typing import Unpack
 from kafkaspec.errors import KafkaSpecError, unreadable
 from kafkaspec.files import names
 from kafkaspec.files.checkpoints.log_directory import Checkpoints
-from kafkaspec.io.remote import as_path, is_directory
+from kafkaspec.io.remote import as_path, listed
 from kafkaspec.log import lookup
 from kafkaspec.log.base import Log
 from kafkaspec.log.batch import NO_TIMESTAMP, Batch
@@ -51,15 +50,17 @@ class LogDirectory(Log):
         self.path = as_path(path)
         self._options = options
         try:
-            found = sorted(self.path.iterdir(), key=attrgetter("name"))
+            found = listed(self.path)
             # No file, but perhaps a link that leads nowhere: it shows when it is opened.
             self._names = [
-                item for item in found if names.parse_partition(item.name) and not item.is_file()
+                item
+                for item, is_folder in found
+                if names.parse_partition(item.name) and (is_folder or not item.is_file())
             ]
             self.folders = [
                 item
-                for item in found
-                if not names.is_of_log_directory(item.name) and is_directory(item)
+                for item, is_folder in found
+                if is_folder and not names.is_of_log_directory(item.name)
             ]
         except OSError as error:
             raise unreadable(str(path), error) from None

@@ -337,7 +337,7 @@ class FilesAround:
         self.name = name
         self._partition = partition
         self._judge = judge
-        self.bases = partition.base_offsets if partition else []
+        self.bases = [] if partition is None else partition.base_offsets
 
     def next_base(self, base: int | None) -> int | None:
         """Return the base offset of the next segment, None after the last one."""
@@ -359,7 +359,7 @@ class FilesAround:
         known = set(self.bases)
         return [
             (item.base_offset, path)
-            for item, path in (self._partition.named_files if self._partition else ())
+            for item, path in (() if self._partition is None else self._partition.named_files)
             if item.kind in files.REMOTE_INDEXES
             and not item.state
             and not item.remote_id
@@ -404,7 +404,7 @@ class FilesAround:
 
     @cached_property
     def _snapshots(self) -> list[tuple[int, Path]]:
-        paths = self._partition.snapshot_paths if self._partition else []
+        paths = [] if self._partition is None else self._partition.snapshot_paths
         parsed = [(files.parse_segment(path.name), path) for path in paths]
         return [(name.base_offset, path) for name, path in parsed if name is not None]
 

@@ -375,6 +375,7 @@ class _Scanned:
     def __init__(self, scan: Scan, start: int) -> None:
         self._scan = scan
         self._start = start
+        self._kinds: frozenset[int] | None = None
 
     def __call__(self, name: str) -> EntryNumbers:
         scan = self._scan
@@ -383,36 +384,41 @@ class _Scanned:
             return array("q", [at + self._start for at in places]) if self._start else places
         if name == CRC:
             return self._checksums()
-        if name.endswith(_PLACE) and self._start:
+        if self._start and name.endswith(_PLACE):
             return array("q", [at + self._start for at in scan.column(name)])
-        lacking = self._magics & LACKING.get(name, frozenset())
+        magics = self._kinds or self._magics
+        lacking = magics & LACKING[name] if name in LACKING else None
+        if not lacking and name not in CONDITIONS and magics <= _BATCHES:
+            stored = scan.column(name)
+            return stored if type(stored) is memoryview else _packed(stored)
         if not lacking:
-            column = self._own(name)
-        elif lacking == self._magics:
+            column = self._own(name) if name in CONDITIONS else scan.column(name)
+        elif lacking == magics:
             column = self._other(name)
         else:
-            rows = zip(self._magic, self._own(name), self._other(name), strict=True)
+            stored = self._own(name) if name in CONDITIONS else scan.column(name)
+            rows = zip(self._magic, stored, self._other(name), strict=True)
             column = [other if magic in lacking else own for magic, own, other in rows]
-        if name in IN_WRAPPERS and not self._magics <= _BATCHES:
+        if name in IN_WRAPPERS and not magics <= _BATCHES:
             codecs = scan.column(names.COMPRESSION)
             if any(codecs):
                 wrapped = zip(column, _wraps(self._magic, codecs), strict=True)
                 column = [UNKNOWN if wraps else own for own, wraps in wrapped]
         return _packed(column)
 
-    @cached_property
+    @property
     def _magic(self) -> EntryNumbers:
         return self._scan.column(names.MAGIC)
 
-    @cached_property
+    @property
     def _magics(self) -> frozenset[int]:
-        return _distinct(self._magic)
+        # A cached property takes a lock, for each of many small tables.
+        self._kinds = self._kinds or _distinct(self._magic)
+        return self._kinds
 
     def _own(self, name: str) -> EntryNumbers:
-        """Return a column as it is stored."""
+        """Return a column as it is stored, which entries have on a condition."""
         column = self._scan.column(name)
-        if name not in CONDITIONS:
-            return column
         flags = self._scan.column(CONDITIONS[name])
         if not any(flags):
             return self._constant(NONE)
@@ -445,6 +451,8 @@ def _wraps(magic: EntryNumbers, compression: EntryNumbers) -> Iterator[bool]:
 
 def is_constant(column: EntryNumbers) -> bool:
     """Return whether all values of a column are the same, without looking at each."""
+    if len(column) == 1:
+        return True
     data, width = bytes(column), array("q").itemsize
     return data[width:] == data[:-width]
 
@@ -454,7 +462,8 @@ def _distinct(column: EntryNumbers) -> frozenset[int]:
 
 
 def _packed(column: EntryNumbers) -> EntryNumbers:
-    return column if isinstance(column, array | memoryview) else array("q", column)
+    """Return numbers of 64 bits that stand one after the other."""
+    return column if isinstance(column, memoryview | array) else array("q", column)
 
 
 _TYPES: Final = {name: number for number, name in enumerate(TIMESTAMP_TYPES)}

@@ -11,7 +11,7 @@ from pathlib import Path, PurePath
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
 from kafkaspec.files.checkpoints import kafka_uuid
 from kafkaspec.files.names import LOG_START_OFFSETS
-from kafkaspec.log.missing import Missing, MissingWhy, missing
+from kafkaspec.log.missing import Missing, MissingWhy, missing_of
 from kafkaspec.log.options import LogStart
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
@@ -49,6 +49,12 @@ class TopicLog:
     opened: Partition
     segments: tuple[SegmentFile, ...]
     start_offset: int | None = None
+
+    @cached_property
+    def bases(self) -> list[int] | None:
+        """The base offsets of the segments; None if a name has none."""
+        known = [item.base_offset for item in self.segments if item.base_offset is not None]
+        return known if len(known) == len(self.segments) else None
 
     @property
     def directory(self) -> Path:
@@ -88,12 +94,11 @@ def missing_in(
     log: TopicLog, low: int | None = None, high: int | None = None, *, log_start: bool = True
 ) -> Iterator[Missing]:
     """Yield what a log does not deliver between two offsets; only ends of segments are read."""
-    numbers = [item.base_offset for item in log.segments]
-    known = [number for number in numbers if number is not None]
-    if len(known) < len(numbers):  # files of other names
+    known = log.bases
+    if known is None:  # files of other names
         for item in log.segments:
             with Segment(item.path, mapped=False) as segment:
-                yield from missing(segment, start_offset=low, end_offset=high, ends_only=True)
+                yield from missing_of(segment, start_offset=low, end_offset=high, ends_only=True)
         return
     if known:  # perhaps not all segments of the directory
         low = known[0] if low is None else max(low, known[0])
@@ -101,7 +106,7 @@ def missing_in(
         following = bases[bisect_right(bases, known[-1]) :]
         high = min([*following[:1], *([] if high is None else [high])], default=None)
     choice: LogStart = "checkpoint" if log_start else "ignore"
-    for found in missing(
+    for found in missing_of(
         log.opened, start_offset=low, end_offset=high, log_start=choice, ends_only=True
     ):
         others = {path.name for path in log.opened.segment_paths}

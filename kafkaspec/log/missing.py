@@ -167,10 +167,27 @@ def missing(
         judge: finds the intact batches of a local segment whose headers show damage.
         check: whether to ask the judge about each segment, as where checksums are wrong.
     """
+    return missing_of(
+        log, start_offset=start_offset, end_offset=end_offset, log_start=log_start,
+        ends_only=ends_only, judge=judge, check=check,
+    )  # fmt: skip
+
+
+def missing_of(
+    log: Segment | Partition | LogDirectory,
+    *,
+    start_offset: int | None = None,
+    end_offset: int | None = None,
+    log_start: LogStart = LOG_START,
+    ends_only: bool = False,
+    judge: Judge | None = None,
+    check: bool = False,
+) -> Iterator[Missing]:
+    """Do what ``missing`` does, for callers that do it for each of many logs."""
     yield from passed_over(log)
-    if isinstance(log, LogDirectory):
+    if not isinstance(log, Partition) and isinstance(log, LogDirectory):
         for partition in log.current:
-            yield from missing(
+            yield from missing_of(
                 partition, start_offset=start_offset, end_offset=end_offset, log_start=log_start,
                 ends_only=ends_only, judge=judge, check=check,
             )  # fmt: skip
@@ -178,8 +195,9 @@ def missing(
     low = -1 if start_offset is None else start_offset
     high = LARGEST_OFFSET if end_offset is None else end_offset
     start = None
-    if isinstance(log, Partition):
-        start, problem = _log_start(log, log_start)
+    own = log if isinstance(log, Partition) else None
+    if own is not None:
+        start, problem = _log_start(own, log_start)
         if problem is not None:
             yield problem
     wanted = low if start is None else max(low, start)
@@ -187,7 +205,8 @@ def missing(
     yield from account.beside()
     below = end = 0
     whole = True
-    for segment in [log] if isinstance(log, Segment) else evidence.segments_of(log, low, high):
+    for segment in evidence.segments_of(own, low, high) if own is not None else [log]:
+        assert not isinstance(segment, Partition)
         found = None if segment is None else account.of(segment, check=check)
         if found is None:
             whole = False  # whoever reads it reports it
@@ -195,12 +214,12 @@ def missing(
         below, end = below + account.below, account.end
         yield from found
     inside = account.inside
-    if isinstance(log, Partition) and start is not None:
-        if whole and start > end and (log.last_base_offset or 0) < high:
+    if own is not None and start is not None:
+        if whole and start > end and (own.last_base_offset or 0) < high:
             text = f"the log start offset {start} is after the end of the log, {end}: everything is"
             text += " left out"
             yield Missing(file=str(log.path), reason=MissingWhy.LOG_START, message=text)
-        yield from _deleted(log, low, start, None if account.ends_only else below)
+        yield from _deleted(own, low, start, None if account.ends_only else below)
     if inside.gaps:
         text = f"{inside.offsets} offsets are not there, as after compaction; gaps: {inside.gaps}"
         offsets = OffsetRange.through(inside.first, inside.last)
@@ -283,25 +302,25 @@ class Account:
 def passed_over(log: Segment | Partition | LogDirectory) -> Iterator[Missing]:
     """Yield what is beside the logs of a directory and not read, and whether a log is a copy."""
     place = str(log.path)
-    if isinstance(log, LogDirectory):
+    if isinstance(log, Partition):
+        if log.state:
+            yield _note(place, MissingWhy.COPY, files.copy_text(log.state))
+    elif isinstance(log, Segment):
+        name = log.path and files.parse_partition(log.path.absolute().parent.name)
+        if name and name.state:
+            yield _note(place, MissingWhy.COPY, files.copy_text(name.state))
+        return
+    else:
         for partition in log.readable:
             if partition.state:
                 text = f"left out: {files.copy_text(partition.state)}"
                 yield _note(str(partition.path), MissingWhy.COPY, text)
-    elif log.path is not None:
-        holder = log.path if isinstance(log, Partition) else log.path.absolute().parent
-        name = files.parse_partition(holder.absolute().name)
-        if name is not None and name.state:
-            yield _note(place, MissingWhy.COPY, files.copy_text(name.state))
-    if isinstance(log, Segment):
+        if log.folders:
+            text = f"{_not_read(log.folders, 'folder')}; no partition is named like this"
+            yield _note(place, MissingWhy.FOLDER, text)
         return
     if log.folders:
-        text = _not_read(log.folders, "folder")
-        if isinstance(log, LogDirectory):
-            text += "; no partition is named like this"
-        yield _note(place, MissingWhy.FOLDER, text)
-    if isinstance(log, LogDirectory):
-        return
+        yield _note(place, MissingWhy.FOLDER, _not_read(log.folders, "folder"))
     for path in log.other_files:
         if files.is_beyond_offsets(path.name):
             text = "not read: the number in its name is not an offset. "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cached_property
@@ -17,7 +18,7 @@ from kafkaspec.files.checkpoints import leader_epoch_checkpoint, partition_metad
 from kafkaspec.files.checkpoints.leader_epoch_checkpoint import EpochEntry
 from kafkaspec.files.checkpoints.log_directory import Checkpoints, PartitionOffsets
 from kafkaspec.files.snapshots import ProducerSnapshot
-from kafkaspec.io.remote import RemotePath, as_path, is_directory
+from kafkaspec.io.remote import RemotePath, as_path, listed
 from kafkaspec.layout.framing import LARGEST_OFFSET
 from kafkaspec.log import lookup, transactions
 from kafkaspec.log.base import Log
@@ -80,10 +81,14 @@ class Partition(Log):
         self.state = parsed.state if parsed else ""
         self.files = []
         self.folders = []
+        # Whether files beside a segment are those that were listed just now, as in a store, where
+        # each look is a request; then, the bytes of segments that were opened, by base offset.
+        self.is_fresh = False
+        self.sizes: dict[int, int] = {}
         try:
-            for item in sorted(self.path.iterdir(), key=attrgetter("name")):
-                # A broken link is a file: it must show when it is opened.
-                (self.folders if is_directory(item) else self.files).append(item)
+            # A broken link is a file: it must show when it is opened.
+            for item, is_folder in listed(self.path):
+                (self.folders if is_folder else self.files).append(item)
         except OSError as error:
             raise unreadable(str(path), error) from None
 
@@ -549,7 +554,9 @@ class Partition(Log):
             KafkaSpecError: ``unreadable``.
         """
         segment = Segment(path, **self._options)
-        if isinstance(path, RemotePath) and path.lists_all:
+        if self.is_fresh and segment.base_offset is not None:
+            self.sizes[segment.base_offset] = segment.size
+        if path.lists_all if isinstance(path, RemotePath) else self.is_fresh:
             segment.listed = self._by_name
         return segment
 
@@ -567,12 +574,10 @@ class Partition(Log):
 
         With ``end``, those whose names are not below it are left out.
         """
-        start = 0
-        if offset is not None:
-            below = sum(1 for base_offset, _ in self._segments if base_offset <= offset)
-            start = max(0, below - 1)
-        chosen = self._segments[start:]
-        return [path for base_offset, path in chosen if end is None or base_offset < end]
+        bases = self.base_offsets
+        start = 0 if offset is None else max(0, bisect_right(bases, offset) - 1)
+        stop = None if end is None else bisect_left(bases, end)
+        return self.segment_paths[start:stop]
 
 
 def _is_checkpoint(name: str) -> bool:

@@ -93,7 +93,7 @@ def _offset(log: TopicLog, bound: RangeBound, options: ReadOptions) -> int | Non
 
 
 def _of(log: TopicLog, value: int | dict[tuple[str, int], int] | None) -> int | None:
-    if isinstance(value, dict):
+    if value is not None and isinstance(value, dict):
         return value[log.topic or "", -1 if log.partition is None else log.partition]
     return value
 

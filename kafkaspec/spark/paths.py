@@ -65,6 +65,7 @@ def find_logs(paths: str | Iterable[str], *, log_start: bool = True) -> list[Top
         logs = [_from_start(log, listed[parent]) for log, parent in zip(logs, parents, strict=True)]
     for log in logs:
         log.opened.log_start_offset = log.first_offset
+        log.opened.is_fresh = True
     return logs
 
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from dataclasses import dataclass, replace
 from itertools import chain
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -32,8 +31,7 @@ from kafkaspec.spark.paths import LOGGER
 from kafkaspec.spark.schema import HEADERS, TIMESTAMP, WantedColumns
 
 
-@dataclass(frozen=True, slots=True)
-class TaskPiece:
+class TaskPiece(NamedTuple):
     """A part of a segment, on batch boundaries.
 
     With ``last``, the segment ended there when it was planned: bytes that are not a batch are a
@@ -223,7 +221,7 @@ def open_piece(piece: TaskPiece) -> tuple[TaskPiece, Reading]:
     file, start = open_between(piece.path, Cut(piece.start, first), Cut(piece.end, last), planned)
     if piece.claims is not None:
         end = file.size
-        piece = replace(piece, start=start, end=end, last=end == planned, claims=None)
+        piece = piece._replace(start=start, end=end, last=end == planned, claims=None)
     return piece, file
 
 

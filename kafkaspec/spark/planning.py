@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, field, replace
@@ -96,36 +96,46 @@ def plan_spans(
     """Return the tasks for offsets of logs."""
     tally = tally or PlannedTally()
     chosen = [(log, span, _segments(log, span, tally)) for log, span in spans]
-    total = sum(_size(item, options) for _, _, segments in chosen for item in segments)
-    tally.bytes += total
-    target = options.max_bytes
-    if options.min_partitions > 1:
-        target = max(1, min(target, -(-total // options.min_partitions)))
     some = [each for each in chosen if each[2]]
     waits = any(isinstance(log.directory, RemotePath) for log, _, _ in some)
     with ThreadPoolExecutor(REQUESTS if waits else 1) as pool:
-        planned = (pool.map if waits else map)(partial(_planned, target, options), some)
+        each_log = pool.map if waits else map
+        # That opens each segment once, which says its size.
+        lost = list(each_log(lambda each: report_missing(each[0], each[1], options), some))
+        sizes = [[_size(log, item, options) for item in segments] for log, _, segments in some]
+        total = sum(map(sum, sizes))
+        tally.bytes += total
+        target = options.max_bytes
+        if options.min_partitions > 1:
+            target = max(1, min(target, -(-total // options.min_partitions)))
+        planned = each_log(partial(_planned, target, options), some, sizes, lost)
         pieces = list(chain.from_iterable(planned))
-    tally.read_bytes = sum(piece.size for piece in pieces)
+    tally.read_bytes = sum([piece.end - piece.start for piece in pieces])
     tasks = list(_packed(pieces, target, options))
     tally.say(len(tasks))
     return tasks
 
 
 def _planned(
-    target: int, options: ReadOptions, chosen: tuple[TopicLog, OffsetSpan, list[SegmentFile]]
+    target: int,
+    options: ReadOptions,
+    chosen: tuple[TopicLog, OffsetSpan, list[SegmentFile]],
+    sizes: Sequence[int],
+    lost: Iterable[Missing],
 ) -> list[TaskPiece]:
-    """Return the pieces of a log, and say what it does not deliver."""
+    """Return the pieces of a log, and of what it does not deliver."""
     log, span, segments = chosen
-    lost = report_missing(log, span, options)
-    pieces = list(_pieces(log, span, segments, target, options))
+    pieces = list(_pieces(log, span, segments, sizes, target, options))
     if options.corrupt is not None:
         pieces.extend(_lost(log, item) for item in lost)
     return pieces
 
 
-def _size(item: SegmentFile, options: ReadOptions) -> int:
+def _size(log: TopicLog, item: SegmentFile, options: ReadOptions) -> int:
     """Return the bytes of a segment; if it cannot be read, its task will say so."""
+    known = None if item.base_offset is None else log.opened.sizes.get(item.base_offset)
+    if known is not None:
+        return known
     try:
         return item.size
     except KafkaSpecError:
@@ -149,7 +159,12 @@ def _segments(log: TopicLog, span: OffsetSpan, tally: PlannedTally) -> list[Segm
 
 
 def _pieces(
-    log: TopicLog, span: OffsetSpan, segments: list[SegmentFile], target: int, options: ReadOptions
+    log: TopicLog,
+    span: OffsetSpan,
+    segments: list[SegmentFile],
+    sizes: Sequence[int],
+    target: int,
+    options: ReadOptions,
 ) -> Iterator[TaskPiece]:
     """Yield the pieces of a log in order."""
     aborted = NO_TRANSACTIONS
@@ -158,12 +173,16 @@ def _pieces(
         stable = log.opened.stable_offset(strict=options.on_error == "raise")
         if stable is not None and (span.end is None or stable < span.end):
             span = replace(span, end=stable)
-    for item in segments:
-        for piece, low, high in _cut(log, item, span, target, options):
-            if not aborted:
-                yield piece
-                continue
-            yield replace(piece, aborted=aborted.between(low, high))
+    topic, partition, whole = log.topic, log.partition, not aborted and not options.max_records
+    every = span.start is None and span.end is None
+    for item, size in zip(segments, sizes, strict=True):
+        if whole and 0 < size <= target and (every or not _outside(item, span)):
+            yield TaskPiece(address(item.path), topic, partition, 0, size, True)
+            continue
+        for piece, low, high in _cut(log, item, size, span, target, options):
+            if aborted:
+                piece = piece._replace(aborted=aborted.between(low, high))
+            yield piece
 
 
 def _lost(log: TopicLog, item: Missing) -> TaskPiece:
@@ -171,14 +190,18 @@ def _lost(log: TopicLog, item: Missing) -> TaskPiece:
     piece = TaskPiece(
         item.file, log.topic, log.partition, item.position or 0, item.position or 0, False
     )
-    return replace(piece, start_offset=item.through[0], lost=item.message)
+    return piece._replace(start_offset=item.through[0], lost=item.message)
 
 
 def _cut(
-    log: TopicLog, item: SegmentFile, span: OffsetSpan, target: int, options: ReadOptions
+    log: TopicLog,
+    item: SegmentFile,
+    size: int,
+    span: OffsetSpan,
+    target: int,
+    options: ReadOptions,
 ) -> Iterator[tuple[TaskPiece, int | None, int | None]]:
     """Yield the pieces of a segment, each with the offsets that it lies between."""
-    size = _size(item, options)
     inner = _outside(item, span)
     if inner and span.end is not None and span.start is not None and span.end <= span.start:
         return
@@ -252,11 +275,11 @@ def _packed(pieces: list[TaskPiece], target: int, options: ReadOptions) -> Itera
     weight = 0
     cost = min(OPEN_BYTES, max(1, target // 32))
     for piece in pieces:
-        full = too_large(weight + piece.size, target) or options.max_records
-        if together and full:
+        size = piece.end - piece.start
+        if together and (options.max_records or too_large(weight + size, target)):
             yield SegmentTask(tuple(together))
             together, weight = [], 0
         together.append(piece)
-        weight += piece.size + cost
+        weight += size + cost
     if together:
         yield SegmentTask(tuple(together))

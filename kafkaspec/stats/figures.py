@@ -121,8 +121,8 @@ class Figures:
         lists = self._lists(place)
         steps = self._steps(place)
         number = Counter(tuple(row[key] for key in place) for row in self.part["logs"].to_pylist())
-        logs_of = self.part["segments"].select(list(LOG)).to_pylist()
-        files = Counter(tuple(row[key] for key in place) for row in logs_of)
+        parts = self.part["segments"].select([*LOG, "start"]).to_pylist()
+        files = Counter(tuple(row[key] for key in place) for row in parts if not row["start"])
         extents = {
             (*(row[key] for key in place), row["what"]): row for row in self.rows("extents", place)
         }
@@ -183,12 +183,12 @@ class Figures:
     def _steps(self, place: Sequence[str]) -> dict[StatsName, StatsRow]:
         """Return how often a timestamp is below that of the record before, and the largest step.
 
-        Segments count in the order of their base offsets.
+        Segments count in the order of their base offsets, parts in that of the file.
         """
         found: dict[StatsName, StatsRow] = {}
         ends: dict[StatsName, int] = {}
         for row in self.part["segments"].sort_by(
-            [(name, "ascending") for name in (*LOG, "base_offset", "file")]
+            [(name, "ascending") for name in (*LOG, "base_offset", "file", "start")]
         ).to_pylist():  # fmt: skip
             if row["steps"] is None:
                 continue

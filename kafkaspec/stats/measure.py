@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import closing, contextmanager, nullcontext, suppress
 from itertools import groupby
 from operator import itemgetter
 from typing import Any, Final
@@ -29,6 +29,7 @@ from kafkaspec.layout import names as layout
 from kafkaspec.layout.framing import LARGEST_OFFSET
 from kafkaspec.layout.stand_ins import UNKNOWN
 from kafkaspec.log.batch import NO_TIMESTAMP, NONE
+from kafkaspec.log.cuts import Cut, open_between
 from kafkaspec.log.header_table import POSITION, SIZE, HeaderTable
 from kafkaspec.log.headers import readable_headers
 from kafkaspec.log.opening import open_log
@@ -127,6 +128,22 @@ def _opened(unit: StatsUnit) -> Iterator[Partition | Segment]:
         yield log
 
 
+@contextmanager
+def _opened_segment(unit: StatsUnit) -> Iterator[Segment]:
+    """Open a segment, or the part of one up to where it ends."""
+    (path,) = unit.paths
+    if unit.start or unit.end is not None:
+        stop = None if unit.end is None else Cut(unit.end)
+        file, _ = open_between(path, Cut(unit.start), stop, unit.end)
+        with closing(file):
+            yield Segment(file)
+        return
+    opened = open_log(as_path(path))
+    assert isinstance(opened, Segment)
+    with opened:
+        yield opened
+
+
 def error_columns(file: str, errors: list[KafkaSpecError]) -> dict[str, list[Any]]:
     """Return errors as columns."""
     return {
@@ -166,7 +183,7 @@ class _Measurement:
 
     def __init__(self) -> None:
         self._rows = StatsRows()
-        self._files: list[str] = []
+        self._files: list[tuple[str, int]] = []
         self._waiting: list[tuple[int, _Records, _Headers]] = []
         self._number = 0
         self._parts: list[StatsTables] = []
@@ -174,7 +191,8 @@ class _Measurement:
     def add(self, unit: StatsUnit) -> None:
         """Take a unit."""
         number = self._rows.begin(unit.place)
-        self._files.append("" if unit.is_history else without_credentials(unit.paths[0]))
+        file = "" if unit.is_history else without_credentials(unit.paths[0])
+        self._files.append((file, unit.start))
         if unit.is_history:
             _add_history(unit, self._rows)
         else:
@@ -188,17 +206,15 @@ class _Measurement:
     def _add_segment(self, number: int, unit: StatsUnit) -> None:
         """Take a segment. What cannot be read is counted."""
         (path,) = unit.paths
-        file = self._files[number]
+        file, start = self._files[number]
         records = _Records()
         size = 0
         try:
-            opened = open_log(as_path(path))
-            assert isinstance(opened, Segment)
-            with opened as segment:
-                size = segment.size
+            with _opened_segment(unit) as segment:
+                size = segment.size - start
                 if unit.records:
-                    records.read(segment)
-                for item in readable_headers(segment):
+                    records.read(segment, start)
+                for item in readable_headers(segment, start):
                     if isinstance(item, KafkaSpecError):
                         records.refuse(item)
                     else:
@@ -213,15 +229,16 @@ class _Measurement:
             1,
             {
                 "file": [file],
+                "start": [start],
                 "base_offset": [None if name is None else name.base_offset],
                 "file_bytes": [size],
-                "index_bytes": [_beside(path)],
+                "index_bytes": [0 if start else _beside(path)],
                 "errors": [len(errors)],
             },
         )
         kept = errors[:MOST_ERRORS]
         rows.add("errors", len(kept), error_columns(file, kept))
-        records.add_to(rows, file)
+        records.add_to(rows, file, start)
 
     def _wait(self, number: int, records: _Records, table: HeaderTable) -> None:
         """Take headers, to be looked at with others."""
@@ -386,13 +403,14 @@ class _Records:
         known = (error.position for error in self.errors.values() if error.position is not None)
         return np.sort(np.fromiter(known, np.int64))
 
-    def read(self, segment: Segment) -> None:
-        """Read all records."""
+    def read(self, segment: Segment, start: int) -> None:
+        """Read all records from a byte offset on."""
         self._core = segment.codec.core
         self.is_read = True
         request = Request(
             (*_COLUMNS, _POSITION),
             header_keys="binary",
+            start_position=start,
             max_bytes=_CHUNK,
             on_error=self.refuse,
             unpacked=lambda *told: self._unpacked.extend(told),
@@ -474,7 +492,7 @@ class _Records:
             _AFTER: np.where(known, told[at, 2], none),
         }
 
-    def add_to(self, rows: StatsRows, file: str) -> None:
+    def add_to(self, rows: StatsRows, file: str, start: int) -> None:
         """Add what was found."""
         if not self.is_read:
             return
@@ -488,6 +506,7 @@ class _Records:
             1,
             {
                 "file": [file],
+                "start": [start],
                 **columns,
             },
         )
@@ -516,7 +535,7 @@ _BEFORE, _AFTER = "payload", "uncompressed"
 
 def _headers(
     places: Sequence[Sequence[Any]],
-    files: Sequence[str],
+    files: Sequence[tuple[str, int]],
     number: NDArray[np.int64],
     columns: _Headers,
 ) -> StatsTables:
@@ -524,7 +543,7 @@ def _headers(
 
     Args:
         places: logs.
-        files: the segment of each.
+        files: the segment of each, and the byte at which it begins.
         number: which of them a batch is in.
         columns: of batches whose records can be read.
     """
@@ -563,12 +582,16 @@ def _headers(
         if len(at):
             part[name] = summed(name, places, at, own)
 
-    file = pa.array(files, pa.string()).take(pa.array(number))
+    kinds_of = {"file": pa.string(), "start": pa.int64()}
+    part_of = {
+        name: pa.array(values, kind).take(pa.array(number))
+        for (name, kind), values in zip(kinds_of.items(), zip(*files, strict=True), strict=True)
+    }
     marks = {
         "control_batches": control,
         "transactional_batches": columns[layout.IS_TRANSACTIONAL],
     }
-    add("segments", {"file": file, **counted, **offsets, **times, **marks})
+    add("segments", {**part_of, **counted, **offsets, **times, **marks})
     kinds = {
         "compression": codes(pa.array(columns[layout.COMPRESSION]), COMPRESSIONS),
         "timestamp_type": timestamp_types(pa.array(columns[layout.TIMESTAMP_TYPE])),

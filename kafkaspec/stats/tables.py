@@ -63,7 +63,7 @@ TABLES: Final = {
         {}, _columns("max", "start_offset end_offset stable_offset") | _columns("sum", "errors")
     ),
     "segments": TableShape(
-        {"file": _TEXT},
+        {"file": _TEXT, "start": _LONG},
         _columns("max", "base_offset")
         | _columns("sum", "file_bytes index_bytes")
         | _COUNTED
@@ -113,9 +113,10 @@ TABLES: Final = {
 }
 """The tables by name. Times are ms since 1970, null for none.
 
-Segments: ``begins`` and ``ends`` are the first and the last timestamp of a record, ``steps`` the
-records with a timestamp below that of the record before, ``step_back`` the largest such step;
-for ``slack`` and ``credit`` see ``kafkaspec.stats.heaviest``.
+Segments: a row for each part that was measured, from byte ``start`` on; ``begins`` and ``ends`` are
+the first and the last timestamp of a record, ``steps`` the records with a timestamp below that of
+the record before, ``step_back`` the largest such step; for ``slack`` and ``credit`` see
+``kafkaspec.stats.heaviest``.
 """
 
 StatsTables = dict[str, pa.Table]

@@ -25,6 +25,8 @@ class StatsUnit:
         is_history: whether it is the second.
         records: whether records are read, or headers only.
         mapped: whether files are mapped into memory, if that is possible.
+        start: of a part of a segment, the position of its first entry.
+        end: the position after its last one; None for the end of the file.
     """
 
     directory: str
@@ -34,6 +36,8 @@ class StatsUnit:
     is_history: bool
     records: bool = True
     mapped: bool = True
+    start: int = 0
+    end: int | None = None
 
     @property
     def place(self) -> tuple[Any, ...]:

@@ -6,7 +6,7 @@ that are equal but for case; Parquet, to which all is written, has no empty stru
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Final
 
@@ -90,13 +90,24 @@ def as_engine(values: pa.Array, kind: pa.DataType) -> tuple[pa.Array, list[int]]
 
     Times are cut to µs.
     """
+    return by_rows(values, kind, partial(converted, leaf=_cast))
+
+
+def by_rows(
+    values: pa.Array, kind: pa.DataType, convert: Callable[[pa.Array, pa.DataType], pa.Array]
+) -> tuple[pa.Array, list[int]]:
+    """Return values in another type, with nulls for those that it has no room for, and their rows.
+
+    Args:
+        convert: raises ``pa.ArrowInvalid`` if it has no room for one of some values.
+    """
     try:
-        return converted(values, kind, _cast), []
+        return convert(values, kind), []
     except pa.ArrowInvalid:
         made, beyond = [], []
         for row in range(len(values)):
             try:
-                made.append(converted(values.slice(row, 1), kind, _cast))
+                made.append(convert(values.slice(row, 1), kind))
             except pa.ArrowInvalid:
                 made.append(pa.nulls(1, kind))
                 beyond.append(row)

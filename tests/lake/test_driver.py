@@ -330,3 +330,34 @@ def test_wrong_places_and_words(to: str, tmp_path: Path) -> None:
     assert files(used) == {"letters.txt"}
     with pytest.raises(ValueError, match="file_size is a size such as 128m"):
         filled(str(source), place, file_size="big")
+
+
+def test_a_table_keeps_its_types_and_what_has_no_room_is_dead(to: str, tmp_path: Path) -> None:
+    """Iceberg makes numbers longer, Delta does not; no table takes text for numbers."""
+    source, place = tmp_path / "logs" / "orders-0", tmp_path / "lake"
+    source.mkdir(parents=True)
+    increments: dict[str, list[bytes | None]] = {
+        "integer": [number.to_bytes(4, "big") for number in range(3)],
+        "long": [(7).to_bytes(8, "big"), (1 << 40).to_bytes(8, "big"), None],
+        "string": [b"8", None],
+    }
+    dead: list[int] = []
+    for epoch, (format_, values) in enumerate(increments.items()):
+        base = 3 * epoch
+        made = [ks.Record(base + n, logs.START, None, value) for n, value in enumerate(values)]
+        (source / f"{base:020d}.log").write_bytes(ks.encode(made))
+        report = filled(str(source.parent), place, to=to, value=format_, active=True)
+        dead += [made.dead for made in report.increments]
+    typed = rows(place, "offset", "value", table="typed_orders")
+    found = rows(place, "offset", "reason", "detail", "value", table=DEAD)
+    assert dead == [0, 0 if to == "iceberg" else 1, 1]
+    assert sorted(typed) == sorted(
+        [(0, 0), (1, 1), (2, 2), (3, 7), (5, None), (7, None)]
+        + ([(4, 1 << 40)] if to == "iceberg" else [])
+    )
+    kept = "int64" if to == "iceberg" else "int32"
+    text = f"the value: value is {kept} in the table, and {{}} here"
+    assert (6, "range", text.format("string"), b"8") in found
+    if to == "delta":
+        assert (4, "range", text.format("int64"), increments["long"][1]) in found
+    assert len(typed) + len(found) == sum(records(place).values())  # invariant 1

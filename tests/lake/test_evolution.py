@@ -11,7 +11,7 @@ from deltalake import DeltaTable
 from kafkaspec.errors import KafkaSpecError, Reason
 from kafkaspec.lake.base import Lake
 from kafkaspec.lake.epochs import commit, finish, write_manifest
-from kafkaspec.lake.evolution import evolved
+from kafkaspec.lake.evolution import as_taken, evolved, fitted, others
 from kafkaspec.lake.manifest import LakeFile, Manifest, Mark
 from kafkaspec.lake.schema import PROGRESS, folder, typed_schema
 from tests.lake.conftest import Opening
@@ -130,3 +130,32 @@ def test_the_rules_of_widening() -> None:
     ):
         with pytest.raises(KafkaSpecError, match="the column c has the type"):
             evolved("lake", pa.schema([("c", one)]), pa.schema([("c", other)]), widen=True)
+
+
+def test_the_types_that_a_table_takes() -> None:
+    """Its own where they differ, but for those that its format widens."""
+    narrow, wide = pa.struct([("a", pa.int32())]), pa.struct([("a", pa.int64()), ("b", pa.int8())])
+    old = pa.schema([("s", narrow), ("l", pa.list_(narrow)), ("gone", pa.int32())])
+    new = pa.schema([("l", pa.list_(wide)), ("s", wide), ("more", pa.int32())])
+    assert fitted(old, new, widen=True) == new
+    taken = fitted(old, new, widen=False)
+    assert taken.names == new.names
+    assert taken.field("s").type == pa.struct([("a", pa.int32()), ("b", pa.int8())])
+    assert others(taken.field("l").type, new.field("l").type, "l") == [
+        "l[].a is int32 in the table, and int64 here"
+    ]
+    assert others(new.field("s").type, new.field("s").type, "s") == []
+    kind = taken.field("l").type
+    rows = [None, [], [{"a": 1, "b": None}, None], [{"a": None, "b": 2}]]
+    assert as_taken(pa.array(rows, new.field("l").type), kind).to_pylist() == rows
+    for values, to in (
+        (pa.array([[{"a": 1 << 40}]], new.field("l").type), kind),
+        (pa.array([0.1]), pa.float32()),
+        (pa.array(["1"]), pa.int32()),
+        (pa.array([1]), pa.string()),
+        (pa.array([{"a": 1}]), pa.int64()),
+    ):
+        with pytest.raises(pa.ArrowInvalid):
+            as_taken(values, to)
+    assert as_taken(pa.array([0.5, float("nan"), None]), pa.float32()).null_count == 1
+    assert as_taken(pa.array([None, None], pa.string()), pa.int32()).null_count == 2

@@ -15,6 +15,7 @@ from click.testing import CliRunner
 import kafkaspec as ks
 from kafkaspec.cli.main import main
 from kafkaspec.log.partition import Partition
+from kafkaspec.spark.jobs import units
 from kafkaspec.spark.jobs.messages import LEFT_OUT, STATES, state, topic_messages
 from tests.goldens import GOLDEN
 
@@ -43,6 +44,18 @@ def test_records_are_those_of_the_library(spark: SparkSession) -> None:
         assert len(rows) == expected > 0, name
     commits = topic_messages(spark, PATHS[:1], "OffsetCommit").select("key.group", "value.offset")
     assert ("group-b", 12) in [tuple(row) for row in commits.collect()]
+
+
+def test_a_large_segment_is_read_in_parts(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = topic_messages(spark, PATHS, "OffsetCommit")
+    monkeypatch.setattr(units, "PART_BYTES", 500)
+    parts = topic_messages(spark, PATHS, "OffsetCommit")
+    paths = [path for log in _partitions("__consumer_offsets") for path in log.segment_paths]
+    sizes = [path.stat().st_size for path in paths]
+    assert max(map(len, units.parts_of(spark, list(map(str, paths)), sizes))) > 1
+    assert sorted(map(repr, parts.collect())) == sorted(map(repr, whole.collect()))
 
 
 def test_states_are_those_of_the_library(spark: SparkSession) -> None:

@@ -12,10 +12,13 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Literal
 
+import pyarrow as pa
+
 from kafkaspec.errors import KafkaSpecError, unreadable
 from kafkaspec.jobs import cores
 from kafkaspec.lake.base import Lake
 from kafkaspec.lake.epochs import EPOCHS, commit, newest, write_manifest
+from kafkaspec.lake.evolution import fitted
 from kafkaspec.lake.iceberg import CATALOG
 from kafkaspec.lake.increments import (
     Increment,
@@ -308,13 +311,25 @@ class LakeJob:
                 self.untyped[topic] = str(error)
         return {topic: plans for topic, plans in found.items() if plans}
 
+    def _taken(self, typed: Mapping[str, Plans]) -> dict[str, pa.Schema]:
+        """Return the types that the tables of topics take that are there already."""
+        found: dict[str, pa.Schema] = {}
+        for topic, plans in typed.items():
+            from kafkaspec.lake.typed_rows import name_of, schema_of
+
+            table = self.lake.table(name_of(topic))
+            known = table.schema()
+            if known is not None:
+                found[topic] = fitted(known, schema_of(plans), widen=table.widens)
+        return found
+
     def run(
         self, spark: SparkSession, before: Mark | None, increment: Increment, tasks: int | None
     ) -> LakeIncrement:
         """Write and commit an increment."""
         mark = Mark.new(1 if before is None else before.epoch + 1)
         typed = self._plans({item.unit.topic for item in increment.segments})
-        settings = replace(self.settings, typed=typed)
+        settings = replace(self.settings, typed=typed, taken=self._taken(typed))
         most = tasks or max(1, min(ROUNDS * slots_of(spark), -(-increment.size // HAND_BYTES)))
         items = _even(spark, increment, most)
         sizes = [item.size for item in items]

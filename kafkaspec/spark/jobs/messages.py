@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -10,13 +11,18 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import pyarrow as pa
 
 from kafkaspec._generated.layout.topics import Topic
-from kafkaspec.arrow.messages.topics import ERROR, kind_of_record, schema_of_messages
+from kafkaspec.arrow.messages.topics import (
+    ERROR,
+    kind_of_record,
+    read_messages,
+    schema_of_messages,
+)
 from kafkaspec.errors import unreadable
 from kafkaspec.log.directory import LogDirectory
 from kafkaspec.log.opening import open_log
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
-from kafkaspec.spark.jobs.units import rows_of
+from kafkaspec.spark.jobs.units import FilePart, parts_of, rows_of
 from kafkaspec.spark.paths import local
 from kafkaspec.state import groups, remote, share, transactions
 from kafkaspec.state.framed import LeftOut
@@ -71,7 +77,8 @@ def topic_messages(
     release: str | None = None,
     tasks: int | None = None,
 ) -> DataFrame:
-    """Return the records of one type of an internal topic, decoded, one task for some segments.
+    """Return the records of one type of an internal topic, decoded, one task for some segments, or
+    parts of large ones.
 
     The columns are ``log``, those of ``topic_messages`` of a segment, and ``error``: why the key or
     value of a record is null although there are bytes.
@@ -91,14 +98,21 @@ def topic_messages(
     segments = [path for log in logs_of(paths, name) for path in _segments(log)]
     schema = _with_log(schema_of_messages(kind, "column", of_segment=True))
     sizes = [path.stat().st_size for path in segments]
-    return rows_of(spark, segments, sizes, partial(_messages, name, release, schema), schema, tasks)
+    parts = parts_of(spark, [os.fspath(path) for path in segments], sizes, tasks)
+    units = [(path, part) for path, own in zip(segments, parts, strict=True) for part in own]
+    weights = [part.size for _, part in units]
+    return rows_of(spark, units, weights, partial(_messages, name, release, schema), schema, tasks)
 
 
 def _messages(
-    name: str, release: str | None, schema: pa.Schema, path: Path
+    name: str, release: str | None, schema: pa.Schema, unit: tuple[Path, FilePart]
 ) -> Iterator[pa.RecordBatch]:
+    path, part = unit
     with Segment(path) as segment:
-        for batch in segment.topic_messages(name, release=release, on_value_error="column"):
+        for batch in read_messages(
+            segment, name, release=release, on_value_error="column",
+            start_position=part.start, end_position=part.end,
+        ):  # fmt: skip
             yield _placed(batch, path, schema)
 
 

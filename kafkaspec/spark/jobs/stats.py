@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
 from kafkaspec.io.remote import address
 from kafkaspec.log.listed import TopicLog
-from kafkaspec.spark.jobs.units import ROUNDS, computed, dealt, size_of, slots_of
+from kafkaspec.spark.jobs.units import ROUNDS, computed, dealt, parts_of, size_of, slots_of
 from kafkaspec.spark.paths import find_logs
 from kafkaspec.spark.schema import spark_schema
 from kafkaspec.stats.figures import Figures
@@ -39,7 +40,8 @@ def stats(
 ) -> Figures:
     """Return the figures of the logs under paths.
 
-    Each task measures some segments and merges what it found, so that little comes back.
+    Each task measures some segments, or parts of large ones, and merges what it found, so that
+    little comes back.
 
     Args:
         spark: a session whose workers have kafkaspec and see the same files.
@@ -57,6 +59,8 @@ def stats(
         units += _units(log, records)
         own = [size_of(item) for item in log.segments]
         sizes += [sum(own) // _HEADERS, *own]
+    if records:
+        units, sizes = _even(spark, units, sizes, tasks)
     hands = dealt(sizes, tasks or ROUNDS * slots_of(spark))
     work = [[units[number] for number in hand] for hand in hands]
     weights = [sum(sizes[number] for number in hand) for hand in hands]
@@ -68,6 +72,20 @@ def _units(log: TopicLog, records: bool) -> list[StatsUnit]:
     paths = (address(item.path) for item in log.segments)
     place = address(log.directory), log.topic, log.partition
     return list(units_of(*place, paths, records=records, mapped=False))
+
+
+def _even(
+    spark: SparkSession, units: Sequence[StatsUnit], sizes: Sequence[int], tasks: int | None
+) -> tuple[list[StatsUnit], list[int]]:
+    """Return the units and their bytes, with large segments in parts: figures are merged in any
+    order."""
+    files = ["" if unit.is_history else unit.paths[0] for unit in units]
+    found = [
+        (replace(unit, start=part.start, end=part.end), part.size)
+        for unit, parts in zip(units, parts_of(spark, files, sizes, tasks), strict=True)
+        for part in parts
+    ]
+    return [unit for unit, _ in found], [size for _, size in found]
 
 
 def _together(units: Sequence[StatsUnit]) -> StatsTables:

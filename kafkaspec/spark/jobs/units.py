@@ -10,12 +10,17 @@ import pickle
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import pyarrow as pa
 
 from kafkaspec.errors import KafkaSpecError
+from kafkaspec.files import names
+from kafkaspec.io.remote import as_path
+from kafkaspec.log.cuts import cuts_by_headers, too_large
 from kafkaspec.log.listed import SegmentFile
+from kafkaspec.log.segment import Segment
 from kafkaspec.spark.schema import spark_schema
 
 if TYPE_CHECKING:
@@ -24,10 +29,24 @@ if TYPE_CHECKING:
 ROUNDS: Final = 3
 """Tasks for each slot: more of them even out better, but each costs tens of milliseconds."""
 
+PART_BYTES: Final = 16 << 20
+"""Least bytes of a part of a segment: to open a file again costs as much as some."""
+PIECES: Final = 4
+"""Parts of a task, as far as large segments are cut: more even out better."""
+
+
 _SLOTS_UNKNOWN: Final = 8
 """Slots to assume where the session does not say, as with Spark Connect."""
 
 _RESULT: Final = pa.schema([("number", pa.int64()), ("result", pa.binary())])
+
+
+class FilePart(NamedTuple):
+    """Where a part of a file begins and ends (None for the end of the file), and its bytes."""
+
+    start: int
+    end: int | None
+    size: int
 
 
 def slots_of(spark: SparkSession) -> int:
@@ -55,6 +74,40 @@ def dealt(sizes: Sequence[int], hands: int) -> list[list[int]]:
         made[hand].append(number)
         heapq.heappush(heap, (total + max(1, sizes[number]), hand))
     return made
+
+
+def parts_of(
+    spark: SparkSession, paths: Sequence[str], sizes: Sequence[int], tasks: int | None = None
+) -> list[list[FilePart]]:
+    """Return the parts of each file: several of a segment that would make one task much larger.
+
+    Tasks read the headers of such a segment. It is cut at batches, and not after an entry that only
+    a reader of all before it gets past, so that the parts together are what one reader finds.
+    """
+    target = max(PART_BYTES, -(-sum(sizes) // ((tasks or ROUNDS * slots_of(spark)) * PIECES)))
+    large = [number for number, size in enumerate(sizes) if too_large(size, target)]
+    work = [(paths[number], sizes[number], target) for number in large]
+    found = [[FilePart(0, None, size)] for size in sizes]
+    for number, cuts in computed(spark, work, [size for _, size, _ in work], _cuts, tasks):
+        ends = pairwise([0, *cuts, sizes[large[number]]])
+        *parts, last = (FilePart(start, end, end - start) for start, end in ends)
+        found[large[number]] = [*parts, last._replace(end=None)]
+    return found
+
+
+def _cuts(unit: tuple[str, int, int]) -> list[int]:
+    """Return where a segment is cut into parts of about so many bytes."""
+    path, size, target = unit
+    place = as_path(path)
+    name = names.parse_segment(place.name)
+    if name is None or name.kind != names.LOG:
+        return []
+    try:
+        with Segment(place, mapped=False) as segment:
+            cuts = cuts_by_headers(segment, min(size, segment.size), target)
+    except KafkaSpecError:
+        return []  # who reads it reports it
+    return [cut.position for cut in cuts[1:-1]]
 
 
 def spread(
