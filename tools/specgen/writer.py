@@ -10,6 +10,7 @@ class CodeWriter:
     """Collector of lines; indentation is a context, never a bare step in or out."""
 
     test = "if {}:"
+    indent = "    "
 
     def __init__(self) -> None:
         self._depth = 0
@@ -17,7 +18,7 @@ class CodeWriter:
 
     def line(self, text: str = "") -> None:
         """Add one line at the current depth; an empty line gets no blanks."""
-        self._lines.append("    " * self._depth + text if text else "")
+        self._lines.append(self.indent * self._depth + text if text else "")
 
     def lines(self, *texts: str) -> None:
         """Add several lines."""
@@ -56,3 +57,13 @@ class CWriter(CodeWriter):
     """Collector of lines of C."""
 
     test = "if ({})"
+
+
+class GoWriter(CodeWriter):
+    """Collector of lines of Go."""
+
+    indent = "\t"
+
+    def when(self, test: str, statement: str) -> None:
+        with self.block(f"if {test} {{", "}"):
+            self.line(statement)

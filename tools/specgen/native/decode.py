@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from tools.specgen.expression import names
-from tools.specgen.facts.fields import is_bytes
-from tools.specgen.facts.segments import Batch, Segment, members, resolved
-from tools.specgen.facts.sizes import minimum_size
-from tools.specgen.model import Field, Model, Scalar, Type, TypeReference
-from tools.specgen.native.columns import (
+from tools.specgen.facts.columns import (
     BYTES,
     INTEGER,
     LIST,
+    NULLABLE_BYTES,
     Column,
     bytes_kind,
     c_name,
     record_columns,
 )
+from tools.specgen.facts.fields import is_bytes
+from tools.specgen.facts.segments import Batch, Segment, members, resolved
+from tools.specgen.facts.sizes import minimum_size
+from tools.specgen.model import Field, Model, Scalar, Type, TypeReference
 from tools.specgen.native.expressions import Unsupported
 from tools.specgen.native.headers import structure_name
 from tools.specgen.native.walk import Scope, Walk
@@ -38,7 +39,7 @@ class Numbers:
         self.records = record_columns(segment)
         self.batches = batch_columns(segment)
         self._numbers: dict[str, int] = {}
-        for kinds in ((INTEGER,), (LIST,), ("KS_BYTES", "KS_NULLABLE_BYTES")):
+        for kinds in ((INTEGER,), (LIST,), (BYTES, NULLABLE_BYTES)):
             chosen = [c for c in (*self.records, *self.batches) if c.kind in kinds]
             self._numbers |= {column.path: number for number, column in enumerate(chosen)}
 

@@ -7,10 +7,10 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
+from tools.specgen.facts.columns import INTEGER, LIST
 from tools.specgen.facts.segments import Batch, Segment, members, segments
 from tools.specgen.model import Model, Type
 from tools.specgen.native import tables
-from tools.specgen.native.columns import INTEGER, LIST
 from tools.specgen.native.decode import (
     LAYOUTS,
     Numbers,
@@ -194,7 +194,7 @@ class _Module:
         with out.block("const ks_column ks_columns[] = {", "};"):
             for c in columns:
                 owner = numbers[c.list_path] if c.list_path else -1
-                out.line(f'{{"{c.path}", {c.kind}, {numbers[c.path]}, {owner}}},')
+                out.line(f'{{"{c.path}", KS_{c.kind}, {numbers[c.path]}, {owner}}},')
         counts = {
             "integers": sum(c.kind == INTEGER for c in columns),
             "bytes": sum(c.kind.endswith("BYTES") for c in columns),

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from tools.specgen.expression import Name
+from tools.specgen.facts.columns import INTEGER, c_name
 from tools.specgen.facts.fields import is_bytes, size_of
 from tools.specgen.facts.segments import Batch, Segment
 from tools.specgen.facts.sizes import checksum_of, fixed_size
 from tools.specgen.model import Field, IntegerType, Model, Type
-from tools.specgen.native.columns import INTEGER, c_name
 from tools.specgen.native.decode import Numbers
 from tools.specgen.native.encode_fields import RANGE, FieldWriter, store_of
 from tools.specgen.native.expressions import CTranslator, Unsupported, checks

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from tools.specgen.expression import literal, names
+from tools.specgen.facts.columns import c_name
 from tools.specgen.facts.fields import is_bytes, is_integer, scalar_of, size_of, valid_parts
 from tools.specgen.facts.ranges import sole_lower_bound, value_range
 from tools.specgen.model import (
@@ -17,7 +18,6 @@ from tools.specgen.model import (
     Type,
     TypeReference,
 )
-from tools.specgen.native.columns import c_name
 from tools.specgen.native.expressions import CTranslator, Unsupported, bare, checks
 from tools.specgen.native.headers import structure_name
 from tools.specgen.writer import CodeWriter

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from tools.specgen.expression import Attribute, Binary, Expression, Name, Ternary
+from tools.specgen.facts.columns import c_name
 from tools.specgen.facts.segments import Batch, Segment
 from tools.specgen.model import Field, Type
-from tools.specgen.native.columns import c_name
 from tools.specgen.native.decode import Numbers
 from tools.specgen.native.encode_fields import RANGE, FieldWriter
 from tools.specgen.native.expressions import Unsupported

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from tools.specgen.expression import Int
+from tools.specgen.facts.columns import c_name
 from tools.specgen.facts.segments import Segment, members
 from tools.specgen.facts.sizes import checksum_of, minimum_size
 from tools.specgen.model import Field, IntegerType, Model, Type, TypeReference
-from tools.specgen.native.columns import c_name
 from tools.specgen.native.contracts import contract
 from tools.specgen.native.expressions import CTranslator, bare, checks
 from tools.specgen.native.walk import Scope, Walk

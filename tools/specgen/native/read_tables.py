@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tools.specgen.expression import Int
+from tools.specgen.facts.columns import c_name
 from tools.specgen.facts.fields import is_bytes, is_integer
 from tools.specgen.facts.sizes import checksums_of, minimum_size
 from tools.specgen.facts.tables import VALUE, Column, Content, Table, Tables, is_large
@@ -20,7 +21,6 @@ from tools.specgen.model import (
     Type,
     TypeReference,
 )
-from tools.specgen.native.columns import c_name
 from tools.specgen.native.expressions import Unsupported, bare
 from tools.specgen.native.walk import Scope, Walk
 from tools.specgen.writer import CodeWriter

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from tools.specgen.expression import Expression, Name, names
+from tools.specgen.facts.columns import c_name
 from tools.specgen.facts.fields import is_bytes, is_integer, scalar_of
 from tools.specgen.facts.sizes import fixed_size
 from tools.specgen.model import (
@@ -19,7 +20,6 @@ from tools.specgen.model import (
     Type,
     TypeReference,
 )
-from tools.specgen.native.columns import c_name
 from tools.specgen.native.expressions import CTranslator, Unsupported, bare, checks
 from tools.specgen.writer import CodeWriter
 

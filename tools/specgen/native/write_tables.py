@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tools.specgen.expression import literal, names
+from tools.specgen.facts.columns import c_name
 from tools.specgen.facts.fields import is_bytes, is_integer, null_mark, scalar_of, valid_parts
 from tools.specgen.facts.ranges import value_range
 from tools.specgen.facts.sizes import checksums_of
@@ -19,7 +20,6 @@ from tools.specgen.model import (
     SwitchType,
     TypeReference,
 )
-from tools.specgen.native.columns import c_name
 from tools.specgen.native.encode_fields import store_of
 from tools.specgen.native.expressions import Unsupported, bare, checks
 from tools.specgen.native.walk import Scope, Walk

@@ -1,4 +1,4 @@
-"""Columns of records, as in the tables of the C core."""
+"""Columns of records: what readers by columns show of each record, in every target."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from tools.specgen.facts.fields import is_bytes, is_integer, scalar_of
 from tools.specgen.facts.segments import Segment, resolved
 from tools.specgen.model import Field, Model, Scalar, Type, TypeReference
 
-INTEGER, BYTES, NULLABLE_BYTES, LIST = "KS_INTEGER", "KS_BYTES", "KS_NULLABLE_BYTES", "KS_LIST"
-"""Kinds of a column, as ``abi.h`` names them."""
+INTEGER, BYTES, NULLABLE_BYTES, LIST = "INTEGER", "BYTES", "NULLABLE_BYTES", "LIST"
+"""Kinds of a column."""
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class Column:
 
 
 def c_name(path: str) -> str:
-    """Return a dotted path as an identifier of C."""
+    """Return a dotted path as an identifier."""
     return path.replace(".", "_")
 
 

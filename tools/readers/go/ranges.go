@@ -1,0 +1,216 @@
+package kafkaspec
+
+import (
+	"errors"
+	"io"
+	"sort"
+
+	"kafkaspec/format"
+)
+
+// window is how many bytes are read at once, unless an entry is larger.
+const window = 1 << 20
+
+// RangeReader reads entries from anything that reads by ranges: a file, an object in remote storage.
+type RangeReader struct {
+	source io.ReaderAt
+	size   int64
+	start  int64
+	buffer []byte
+	reader *Reader
+	given  Options
+}
+
+// NewRangeReader returns a reader of the entries from a position up to size, where the log ends. An entry
+// has to begin at the position.
+func NewRangeReader(source io.ReaderAt, position, size int64, options Options) *RangeReader {
+	return &RangeReader{source: source, size: size, start: position, given: options}
+}
+
+// Next is that of Reader. Besides, an error of the source is returned as it is.
+func (r *RangeReader) Next() (*Batch, error) { return r.next((*Reader).Next) }
+
+// NextHeader is that of Reader.
+func (r *RangeReader) NextHeader() (*Batch, error) { return r.next((*Reader).NextHeader) }
+
+func (r *RangeReader) next(read func(*Reader) (*Batch, error)) (*Batch, error) {
+	for {
+		if r.reader != nil {
+			batch, err := read(r.reader)
+			if !r.isShort(err) {
+				return batch, err
+			}
+			if more, failed := r.fill(); failed != nil || !more {
+				return nil, errors.Join(failed, err)
+			}
+			continue
+		}
+		if r.start >= r.size {
+			return nil, io.EOF
+		}
+		if _, err := r.fill(); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// isShort says whether an error may come from the end of the window.
+func (r *RangeReader) isShort(err error) bool {
+	if err == io.EOF {
+		return r.start+int64(len(r.buffer)) < r.size
+	}
+	var found *format.Error
+	return errors.As(err, &found) && found.Reason == format.ReasonTruncated && r.start+int64(len(r.buffer)) < r.size
+}
+
+// fill reads the window from the next entry on, all of it at least; false if that gives no more bytes.
+func (r *RangeReader) fill() (bool, error) {
+	want := int64(window)
+	if r.reader != nil {
+		used := int64(r.reader.pos)
+		rest := r.buffer[used:]
+		if size := format.EntrySize(rest, 0); size > want {
+			want = size
+		}
+		if used == 0 && int64(len(rest)) >= want {
+			return false, nil
+		}
+		r.start += used
+	}
+	want = min(want, r.size-r.start)
+	if int64(cap(r.buffer)) < want {
+		r.buffer = make([]byte, want)
+	}
+	r.buffer = r.buffer[:want]
+	if n, err := r.source.ReadAt(r.buffer, r.start); int64(n) < want {
+		if err == nil || err == io.EOF {
+			err = io.ErrUnexpectedEOF
+		}
+		return false, err
+	}
+	options := r.given
+	options.Start += int(r.start)
+	kept := r.reader
+	r.reader = NewReader(r.buffer, options)
+	if kept != nil {
+		r.reader.batch, r.reader.inner, r.reader.codecs = kept.batch, kept.inner, kept.codecs
+	}
+	return true, nil
+}
+
+// Segment is a segment of a log with its indexes, for look-ups.
+type Segment struct {
+	// Log reads the .log file by ranges.
+	Log io.ReaderAt
+
+	// Size of the .log file.
+	Size int64
+
+	// BaseOffset is the number in the names of the files.
+	BaseOffset int64
+
+	// Index has the bytes of the .index file; none: a look-up reads from the start.
+	Index []byte
+
+	// TimeIndex has the bytes of the .timeindex file, likewise.
+	TimeIndex []byte
+
+	// Options of the reader.
+	Options Options
+}
+
+// Found is the answer of a look-up: a record, and a reader that goes on behind its entry.
+type Found struct {
+	// Batch holds the record.
+	Batch *Batch
+
+	// Row of the record in Batch.Records.
+	Row int
+
+	// Reader reads the entries after that of the record.
+	Reader *RangeReader
+}
+
+// FindOffset returns the first record with an offset, or the next one; nil if the segment has none.
+func (s *Segment) FindOffset(offset int64) (*Found, error) {
+	position, err := s.position(offset)
+	if err != nil {
+		return nil, err
+	}
+	return s.find(position, func(h *format.Header) bool { return h.EndOffset() >= offset },
+		func(columns *format.Columns, row int) bool { return columns.Offset[row] >= offset })
+}
+
+// FindTime returns the first record whose timestamp is at least that, in ms since the Unix epoch, as a
+// broker finds it: from the place on that the time index has; nil if the segment has none.
+func (s *Segment) FindTime(timestamp int64) (*Found, error) {
+	offset := s.BaseOffset
+	if len(s.TimeIndex) > 0 {
+		index, _, err := format.ParseIndexTimeIndex(s.TimeIndex, s.BaseOffset)
+		if err != nil {
+			return nil, err
+		}
+		entries := index.Entries[:used(len(index.Entries), func(i int) bool { return index.Entries[i].RelativeOffset == 0 })]
+		if i := sort.Search(len(entries), func(i int) bool { return entries[i].Timestamp > timestamp }); i > 0 {
+			offset = max(offset, entries[i-1].Offset())
+		}
+	}
+	position, err := s.position(offset)
+	if err != nil {
+		return nil, err
+	}
+	return s.find(position, func(h *format.Header) bool { return h.LargestTimestamp() >= timestamp },
+		func(columns *format.Columns, row int) bool { return columns.Timestamp[row] >= timestamp })
+}
+
+// position returns where to begin to look for an offset.
+func (s *Segment) position(offset int64) (int64, error) {
+	if len(s.Index) == 0 {
+		return 0, nil
+	}
+	index, _, err := format.ParseIndexOffsetIndex(s.Index, s.BaseOffset)
+	if err != nil {
+		return 0, err
+	}
+	entries := index.Entries[:used(len(index.Entries), func(i int) bool { return index.Entries[i].RelativeOffset == 0 })]
+	i := sort.Search(len(entries), func(i int) bool { return entries[i].Offset() > offset })
+	if i == 0 {
+		return 0, nil
+	}
+	return int64(entries[i-1].Position), nil
+}
+
+// used returns the number of entries of an index before preallocated zeros.
+func used(count int, isZero func(i int) bool) int {
+	if count == 0 {
+		return 0
+	}
+	return 1 + sort.Search(count-1, func(i int) bool { return isZero(i + 1) })
+}
+
+func (s *Segment) find(position int64, holds func(*format.Header) bool, is func(*format.Columns, int) bool) (*Found, error) {
+	options := s.Options
+	options.Columns |= format.WantRecords
+	reader := NewRangeReader(s.Log, position, s.Size, options)
+	for {
+		batch, err := reader.NextHeader()
+		if err == io.EOF {
+			return nil, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		if !holds(&batch.Header) {
+			continue
+		}
+		reader.reader.pos -= batch.Header.Size
+		if batch, err = reader.Next(); err != nil {
+			return nil, err
+		}
+		for row := 0; row < batch.Records.Rows; row++ {
+			if is(&batch.Records, row) {
+				return &Found{Batch: batch, Row: row, Reader: reader}, nil
+			}
+		}
+	}
+}

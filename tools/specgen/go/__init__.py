@@ -1,0 +1,1 @@
+"""The target for Go: one package of structures, parsers and columns."""
