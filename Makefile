@@ -160,6 +160,11 @@ rust:  ## The reader in Rust as a crate, in dist/rust
 	@tools/setup/venv.sh $(VENV) construct,test
 	@$(BIN)/python -m tools.readers.rust
 
+.PHONY: go
+go:  ## The reader in Go as a module that needs no Python, in dist/go
+	@tools/setup/venv.sh $(VENV) construct,test
+	@$(BIN)/python -m tools.readers.go
+
 fuzz:  ## Fuzz the native core with sanitizers (SECONDS=600; needs clang with libFuzzer)
 	@tools/setup/venv.sh $(VENV) construct,test
 	$(BIN)/python -m tools.native.fuzz.run --seconds $(or $(SECONDS),600)

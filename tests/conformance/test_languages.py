@@ -70,7 +70,7 @@ def program(fence: str) -> tuple[str, str]:
 
 def test_the_guide_has_no_other_program() -> None:
     fences = re.findall(r"^```(\w+)$", GUIDE.read_text(encoding="utf-8"), re.M)
-    made = ["sh"] * len(READERS)
+    made = ["sh"] * (len(READERS) + 1)  # and Go
     assert fences == [*made, *(name for language in LANGUAGES for name in ("sh", language.fence))]
 
 
@@ -92,6 +92,17 @@ def test_the_commands_of_our_readers_print_the_records(
     lines = [line for line in done.stdout.splitlines() if re.match(r"\d+ \d+ key=", line)]
     wanted = [f"{record.offset} {record.timestamp} key=" for record in ks.open(LOG).records()]
     assert [line[: len(start)] for line, start in zip(lines, wanted, strict=True)] == wanted
+
+
+@pytest.mark.slow
+def test_the_commands_for_go_test_the_module(tmp_path: Path) -> None:
+    if shutil.which("go") is None:
+        pytest.skip("there is no go")
+    found = re.search(r"^## Go\n.*?^```sh\n(.*?)^```$", GUIDE.read_text("utf-8"), re.M | re.S)
+    assert found
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    done = run(found[1], os.environ | {"PATH": path, "OUT": str(tmp_path)}, ROOT)
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 @pytest.fixture(scope="module")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -10,16 +11,17 @@ from pathlib import Path
 
 import pytest
 
+import kafkaspec as ks
 from kafkaspec.conformance.levels import CaseLevel
 from tests import goldens
 from tools.readers.go import GENERATED, HERE, put_together
 
 LEVELS = (
-    CaseLevel.FRAMING,
-    CaseLevel.RECORDS,
-    CaseLevel.COMPRESSION,
-)
+    CaseLevel.FRAMING, CaseLevel.RECORDS, CaseLevel.COMPRESSION, CaseLevel.TRANSACTIONS,
+    CaseLevel.INDEXES, CaseLevel.MESSAGES, CaseLevel.RESOURCE,
+)  # fmt: skip
 ROOT = Path(__file__).parents[2]
+LOG = goldens.GOLDEN / "4.4.0" / "logs" / "headers-0" / "00000000000000000000.log"
 
 
 def go(folder: Path, *arguments: str) -> str:
@@ -54,16 +56,32 @@ def test_generated_and_written_code_is_as_gofmt_has_it() -> None:
 
 
 @pytest.mark.slow
-def test_the_module_passes_its_own_tests_and_vet(module: Path) -> None:
+def test_the_module_passes_vet_and_its_program_prints_the_records(module: Path) -> None:
+    """The guide's commands run its own tests (``tests/conformance/test_languages.py``)."""
     go(module, "vet", "./...")
-    go(module, "test", "./...")
+    found = re.search(r"^```go\n(.*?)^```$", (module / "README.md").read_text("utf-8"), re.M | re.S)
+    assert found
+    (module / "example").mkdir()
+    (module / "example" / "main.go").write_text(found[1], "utf-8")
+    wanted = [f"{record.offset} {record.timestamp} " for record in ks.open(LOG).records()]
+    shown = go(module, "run", "./example", str(LOG)).splitlines()
+    assert [line[: len(start)] for line, start in zip(shown, wanted, strict=True)] == wanted
+
+
+@pytest.mark.slow
+def test_the_module_has_the_path_that_it_is_given(tmp_path: Path) -> None:
+    put_together(tmp_path, "example.org/reader")
+    if shutil.which("go") is None:
+        pytest.skip("no Go")
+    assert "example.org/reader/format" in go(tmp_path, "list", "./...").split()
+    go(tmp_path, "vet", "./...")
 
 
 @pytest.mark.slow
 def test_the_reader_passes_the_kit_on_cases_and_on_golden_segments(testee: str) -> None:
     levels = [word for level in LEVELS for word in ("--only-level", level)]
     command = [sys.executable, "-m", "kafkaspec", "conform", "--format", "json", *levels]
-    command += ["--cases", str(goldens.GOLDEN), "--testee", testee]
+    command += ["--resource", "--cases", str(goldens.GOLDEN), "--testee", testee]
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
     *_, last = done.stdout.splitlines()
     found = json.loads(last)
@@ -72,6 +90,7 @@ def test_the_reader_passes_the_kit_on_cases_and_on_golden_segments(testee: str) 
         counts = found["levels"][level]
         assert counts["passed"] > 50
         assert counts["failed"] == counts["expected_failure"] == counts["skipped"] == 0
+        assert (counts["not_supported"] > 0) is (level is CaseLevel.INDEXES)  # text files
 
 
 @pytest.mark.slow

@@ -230,7 +230,11 @@ func unLz4(into, payload []byte, magic int64, most int) ([]byte, error) {
 			into = append(into, packed...)
 		} else {
 			into = grown(into, min(block, lz4Ratio*size))
-			n, err := lz4.UncompressBlock(packed, into[before:min(cap(into), before+block)])
+			room := into[before:min(cap(into), before+block)]
+			n, err := lz4.UncompressBlock(packed, room)
+			if err != nil { // the library refuses a few blocks that LZ4's own takes
+				n, err = lz4Block(packed, room)
+			}
 			if err != nil {
 				return nil, err
 			}
@@ -253,6 +257,51 @@ func unLz4(into, payload []byte, magic int64, most int) ([]byte, error) {
 			return nil, ErrTooLarge
 		}
 	}
+}
+
+var errLz4Block = errors.New("a block is broken")
+
+// lz4Block decompresses a block, a sequence after the other, and returns the size of the output.
+func lz4Block(block, room []byte) (int, error) {
+	pos, made := 0, 0
+	length := func(first int) int {
+		size := first
+		for more := first == 15; more; pos++ {
+			if pos >= len(block) {
+				return -1
+			}
+			size += int(block[pos])
+			more = block[pos] == 255
+		}
+		return size
+	}
+	for pos < len(block) {
+		token := block[pos]
+		pos++
+		literals := length(int(token >> 4))
+		if literals < 0 || literals > len(block)-pos || literals > len(room)-made {
+			return 0, errLz4Block
+		}
+		copy(room[made:], block[pos:pos+literals])
+		pos, made = pos+literals, made+literals
+		if pos == len(block) { // the last sequence has no match
+			return made, nil
+		}
+		if len(block)-pos < 2 {
+			return 0, errLz4Block
+		}
+		distance := int(binary.LittleEndian.Uint16(block[pos:]))
+		pos += 2
+		size := length(int(token&15)) + 4
+		if size < 4 || distance == 0 || distance > made || size > len(room)-made {
+			return 0, errLz4Block
+		}
+		for i := 0; i < size; i++ {
+			room[made+i] = room[made+i-distance]
+		}
+		made += size
+	}
+	return 0, errLz4Block
 }
 
 // lz4Header returns the flags, the largest size of a block, and where the first one begins. Writers of

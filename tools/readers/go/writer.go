@@ -173,7 +173,7 @@ func appendMessage(b []byte, offset int64, magic int8, timestamp, compression in
 // Sizes of blocks as Kafka writes them.
 const (
 	snappyChunk = 32 << 10
-	lz4Block    = 64 << 10
+	lz4Chunk    = 64 << 10
 )
 
 // compressed compresses a payload as Kafka's writers do, those of a format with or without timestamps.
@@ -231,7 +231,7 @@ func lz4Frame(data []byte, right bool) ([]byte, error) {
 	made = append(made, byte(xxhash.Checksum32(covered)>>8))
 	var compressor lz4.Compressor
 	for len(data) > 0 {
-		size := min(len(data), lz4Block)
+		size := min(len(data), lz4Chunk)
 		block := make([]byte, lz4.CompressBlockBound(size))
 		n, err := compressor.CompressBlock(data[:size], block)
 		if err != nil {

@@ -2,6 +2,7 @@ package kafkaspec
 
 import (
 	"errors"
+	"io"
 	"strings"
 
 	"github.com/klauspost/compress/zstd"
@@ -30,12 +31,13 @@ func (c *codecs) unZstd(into, payload []byte, _ int64, most int) ([]byte, error)
 		c.zstd, c.most = decoder, most
 	}
 	made, err := c.zstdFrames(into, payload, most)
-	if err != nil && err != ErrTooLarge {
-		if whole := zstdWhole(payload); whole > 0 && whole > (len(payload)-1)/zstdPiece*zstdPiece {
-			// The reader notes that it is inside of a frame when it fills its buffer, so a cut frame
-			// that begins after that is not missed.
+	if whole := zstdEnd(payload); whole < len(payload) && (err == nil || errors.Is(err, io.ErrUnexpectedEOF)) {
+		// The reader notes that it is inside of a frame when it fills its buffer, so a cut frame that begins
+		// after that is not missed. The library takes less than a magic for the end.
+		if whole > (len(payload)-1)/zstdPiece*zstdPiece && zstdBegins(payload[whole:]) {
 			return c.zstdFrames(into, payload[:whole], most)
 		}
+		return nil, io.ErrUnexpectedEOF
 	}
 	return made, err
 }
@@ -64,17 +66,28 @@ func isShortOfRoom(err error) bool {
 	return err != nil && strings.HasPrefix(err.Error(), "output bigger than max block size")
 }
 
-// zstdWhole returns the end of the last whole frame before a cut one; 0 if there is none.
-func zstdWhole(payload []byte) int {
+// zstdEnd returns the end of the last whole frame; 0 if there is none.
+func zstdEnd(payload []byte) int {
 	whole := 0
 	for whole < len(payload) {
-		end := zstdFrameEnd(payload[whole:])
-		if end < 0 {
-			return whole
+		size := zstdFrameEnd(payload[whole:])
+		if size < 0 {
+			break
 		}
-		whole += end
+		whole += size
 	}
-	return 0
+	return whole
+}
+
+// zstdBegins says whether bytes may be the start of a frame: of a skippable one only the first byte varies.
+func zstdBegins(data []byte) bool {
+	const frame, skippable = "\x28\xb5\x2f\xfd", "\x50\x2a\x4d\x18"
+	head := append([]byte{}, data[:min(len(data), len(frame))]...)
+	if strings.HasPrefix(frame, string(head)) {
+		return true
+	}
+	head[0] &= 0xf0
+	return strings.HasPrefix(skippable, string(head))
 }
 
 // zstdFrameEnd returns the size of the frame that the bytes begin with; -1 if it is cut or none.
