@@ -49,7 +49,7 @@ def scalar_type(scalar: Scalar) -> str:
 
 
 def shown(model: Model, reference: TypeReference) -> Type:
-    """Return the type whose value a reference shows: what is inside of frames."""
+    """Return the type whose value a reference shows: what is inside frames."""
     type_ = model.type(reference)
     while type_.is_frame:
         body = type_.fields[1].type

@@ -306,7 +306,7 @@ class _Segment:
         )
 
     def _unknown_magic(self) -> None:
-        """Write what reads messages of any magic, as Kafka does inside of a wrapper."""
+        """Write what reads messages of any magic, as Kafka does inside a wrapper."""
         out, segment = self.out, self.segment
         kinds = {type_.key for type_ in segment.messages}
         magics = [

@@ -76,7 +76,7 @@ def local(name: str) -> str:
 
 @dataclass(frozen=True)
 class Shape:
-    """What Go shows for a type: a structure, one of several (``Node``), or a value."""
+    """Form of a type in Go: a structure, one of several (``Node``), or a value."""
 
     type: Type
 
@@ -728,5 +728,5 @@ def _structure_argument(type_: Type, argument: ex.Expression) -> str:
 
 
 def _tight(text: str) -> str:
-    """Return arithmetic as gofmt writes it inside of a call with several arguments."""
+    """Return arithmetic as gofmt writes it inside a call with several arguments."""
     return text.replace(" - ", "-").replace(" / ", "/")
