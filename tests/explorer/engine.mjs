@@ -30,7 +30,8 @@ const HANDLERS = {
     let text = '';
     const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
     try {
-      await engine.fileJson(id, (piece) => void (text += decoder.decode(piece)));
+      const what = { files: [id], format: 'jsonl', wanted: null };
+      await engine.write(what, (piece) => void (text += decoder.decode(piece)));
     } catch (error) {
       return { text, error: own(error) };
     }
@@ -58,9 +59,9 @@ const HANDLERS = {
     const infos = await opened(engine, files);
     const results = [];
     for (const [method, ...given] of calls) {
-      const all = given.map((item) => (typeof item === 'string' && item.startsWith('big:') ? BigInt(item.slice(4)) : item));
+      const all = given.map(numbers);
       const said = [];
-      if (method === 'scan' || method === 'fileJson' || method === 'findKey') all.splice(1, 0, (each) => said.push(each));
+      if (['scan', 'list', 'write', 'find', 'survey'].includes(method)) all.splice(1, 0, (each) => said.push(each));
       try {
         results.push({ result: await engine[method](...all), said });
       } catch (error) {
@@ -91,6 +92,14 @@ function parameter(given) {
   if (typeof given !== 'object') return given;
   const bytes = new Uint8Array(Buffer.from(given.hex, 'hex'));
   return built.parse(given.type, bytes, given.parameters.map(parameter));
+}
+
+/** Values with large numbers in them, which JSON has as texts. */
+function numbers(item) {
+  if (typeof item === 'string' && item.startsWith('big:')) return BigInt(item.slice(4));
+  if (typeof item !== 'object' || item === null) return item;
+  if (Array.isArray(item)) return item.map(numbers);
+  return Object.fromEntries(Object.entries(item).map(([name, value]) => [name, numbers(value)]));
 }
 
 /** The data of an error of the engine; any other error ends the program. */

@@ -16,7 +16,7 @@ from kafkaspec.checksum import CHECKSUMS
 from kafkaspec.errors import Reason
 from kafkaspec.log.batch import stored_offset
 from tests.cli.helpers import run
-from tests.explorer.testee import SAMPLE, WANTED, Engine, built, needs_build
+from tests.explorer.testee import SAMPLE, WANTED, Engine, built, needs_build, wanted
 from tests.goldens import GOLDEN, files
 from tools.explorer.build import PAGE, check_types
 
@@ -209,10 +209,10 @@ def test_records_in_columns_are_those_of_the_official_classes(
         files[-1].parent.mkdir()
         files[-1].write_bytes(data)
         calls += [
-            ["fileJson", number + 1],
+            ["write", {"files": [number + 1], "format": "jsonl", "wanted": None}],
             ["recordsJson", number + 1, 0],
             ["records", number + 1, 0, 0, 100],
-            ["findKey", {"files": [number + 1], "key": "key", "how": "contains"}],
+            ["find", {"files": [number + 1], "wanted": wanted("key", "contains")}],
             ["scan", number + 1],
         ]
     _, *answers = engine.call(files, *calls)
@@ -233,9 +233,9 @@ def test_records_in_columns_are_those_of_the_official_classes(
         keys = [bytes(map(int, record["key"]["bytes"] or ())) for record in records]
         assert found["result"] == sum(b"key" in key for key in keys), number
         hits = [hit for said in found["said"] for hit in said["hits"]]
-        wanted = [record for record, key in zip(records, keys, strict=True) if b"key" in key]
+        having = [record for record, key in zip(records, keys, strict=True) if b"key" in key]
         assert [(hit["offset"], hit["timestamp"], hit["index"]) for hit in hits] == [
-            (record["offset"], record["timestamp"], record["index"]) for record in wanted
+            (record["offset"], record["timestamp"], record["index"]) for record in having
         ]
         findings = [each for said in scan["said"] for each in said.get("findings", ())]
         assert bool(findings) == ("error" in lines), number
@@ -246,8 +246,8 @@ def test_only_so_many_hits_are_kept(engine: Engine, tmp_path: Path) -> None:
     path = tmp_path / f"{0:020}.log"
     records = [ks.Record(n, 0, b"key %d" % (n % 7), None) for n in range(12_000)]
     path.write_bytes(ks.encode(records[:9000]) + ks.encode(records[9000:]))
-    query = {"files": [1], "key": "key", "how": "prefix"}
-    _, found = engine.call([path], ["findKey", query])
+    query = {"files": [1], "wanted": wanted("key", "prefix")}
+    _, found = engine.call([path], ["find", query])
     assert found["result"] == found["said"][-1]["found"] == 12_000
     assert [int(hit["offset"]) for said in found["said"] for hit in said["hits"]] == list(
         range(10_000)
@@ -318,17 +318,17 @@ def test_lookups_find_what_the_library_finds(engine: Engine) -> None:
             if not records:
                 continue
             beside = [log, log.with_suffix(".index"), log.with_suffix(".timeindex")]
-            wanted = records[:: max(1, len(records) // 5)]
+            some = records[:: max(1, len(records) // 5)]
             calls = [
                 call
-                for record in wanted
+                for record in some
                 for call in (
-                    ["findOffset", 1, f"big:{record.offset}"],
-                    ["findTime", 1, f"big:{record.timestamp}"],
+                    ["findOffset", [1], f"big:{record.offset}"],
+                    ["findTime", [1], f"big:{record.timestamp}"],
                 )
             ]
             answers = iter(engine.call(beside, *calls)[1:])
-            for record in wanted:
+            for record in some:
                 by_offset, by_time = next(answers)["result"], next(answers)["result"]
                 assert int(by_offset["offset"]) == record.offset
                 plain = next(each for each in records if each.timestamp >= record.timestamp)
@@ -344,11 +344,11 @@ def test_a_filter_by_key_finds_each_record(engine: Engine) -> None:
     keys = [record.key for record in ks.open(log).records()]
     answers = engine.call(
         [log],
-        ["findKey", {"files": [1], "key": "single", "how": "equals"}],
-        ["findKey", {"files": [1], "key": "", "how": "prefix"}],
+        ["find", {"files": [1], "wanted": wanted("single", "equals")}],
+        ["find", {"files": [1], "wanted": wanted("", "prefix")}],
     )[1:]
     assert answers[0]["result"] == keys.count(b"single") > 0
-    assert answers[1]["result"] == sum(key is not None for key in keys)
+    assert answers[1]["result"] == len(keys), "all, since nothing is asked for"
     assert sum(len(said["hits"]) for said in answers[1]["said"]) == answers[1]["result"]
 
 

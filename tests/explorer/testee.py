@@ -42,6 +42,18 @@ def built() -> Path:
     return build()
 
 
+def wanted(
+    text: str,
+    how: str = "contains",
+    where: tuple[str, ...] = ("key",),
+    since: int | None = None,
+    until: int | None = None,
+) -> dict[str, Any]:
+    """What a search is for, as the engine takes it."""
+    bounds = [None if time is None else f"big:{time}" for time in (since, until)]
+    return {"text": text, "how": how, "where": where, "from": bounds[0], "to": bounds[1]}
+
+
 class Engine:
     """A process that answers one request after the other."""
 

@@ -19,6 +19,7 @@ from kafkaspec._generated.layout import LAYOUTS
 from tools.alone import alone_in
 from tools.brokers.maven import find_tool
 from tools.explorer.facts import ROOT, SPEC, facts, value_functions
+from tools.explorer.samples import RELEASE, samples
 from tools.explorer.walkers import walkers
 from tools.specgen.kaitai.emit import compile_specs
 from tools.specgen.model import camel
@@ -47,6 +48,7 @@ def generate(into: Path = GENERATED) -> None:
     (into / "facts.json").write_text(made, "utf-8")
     (into / "values.ts").write_text(values, "utf-8")
     (into / "walkers.ts").write_text(walkers(), "utf-8")
+    (into / "samples.json").write_text(_samples(), "utf-8")
     (into / "classes.ts").write_text(_classes(), "utf-8")
     stamp.write_text(wanted, "utf-8")
 
@@ -55,10 +57,14 @@ def _facts() -> str:
     return json.dumps(facts(), ensure_ascii=False, separators=(",", ":"), sort_keys=False)
 
 
+def _samples() -> str:
+    return json.dumps({"release": RELEASE, **samples()}, sort_keys=True)
+
+
 def _inputs() -> str:
     """Return the hash of what the explorer knows of the specification, and of its files."""
-    text = f"{_facts()}\n{value_functions()}\n{walkers()}\n{Path(__file__).read_text('utf-8')}"
-    inputs = hashlib.sha256(text.encode())
+    made = (_facts(), value_functions(), walkers(), _samples(), Path(__file__).read_text("utf-8"))
+    inputs = hashlib.sha256("\n".join(made).encode())
     for path in sorted(SPEC.rglob("*.ksy")):
         inputs.update(path.read_bytes())
     return inputs.hexdigest()

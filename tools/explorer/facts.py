@@ -24,6 +24,7 @@ from kafkaspec.log.batch import NO_TIMESTAMP_TYPE, TIMESTAMP_TYPES
 from kafkaspec.log.legacy import has_relative_offsets
 from kafkaspec.messages.json_text import SHOWN_BEFORE, UNKNOWN_TAGS
 from kafkaspec.messages.lookup import CONSUMER, EMBEDDED, HEADS, MESSAGES
+from kafkaspec.values.registry.log import TOPIC as SCHEMAS_TOPIC
 from tools.specgen import expression as ex
 from tools.specgen.loader import load
 from tools.specgen.model import Model, Type, camel
@@ -67,6 +68,7 @@ def facts() -> dict[str, Any]:
         "maxOutput": DEFAULT_MAX_OUTPUT,
         "topics": [str(topic) for topic in Topic],
         "snapshotTopic": str(Topic.CLUSTER_METADATA),
+        "schemasTopic": SCHEMAS_TOPIC,
         "heads": {topic: [list(head) for head in heads] for topic, heads in HEADS.items()},
         "messages": [asdict(message) for message in MESSAGES],
         "embedded": {"protocol": CONSUMER, "fields": EMBEDDED},

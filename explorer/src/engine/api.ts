@@ -151,10 +151,24 @@ export interface ScanResult {
   records: number;
   firstOffset: bigint | null;
   lastOffset: bigint | null;
+  /** The smallest and the largest timestamp in the headers; null without one. */
+  oldest: bigint | null;
+  newest: bigint | null;
   /** Milliseconds of the three passes. */
   scanMs: number;
   checkMs: number;
   contentMs: number;
+}
+
+/** What a check of a file found, without its rows. */
+export interface Survey {
+  /** Null for a file that is no log. */
+  result: ScanResult | null;
+  /** Errors and warnings, at most a hundred. */
+  findings: Finding[];
+  /** All of them. */
+  errors: number;
+  warnings: number;
 }
 
 // -- records ---------------------------------------------------------------------------------
@@ -174,9 +188,9 @@ export interface Content {
   start: number;
   /** The text if the (cut) bytes are UTF-8; null otherwise. Show it as text, never as markup. */
   text: string | null;
-  /** Decoded message of an internal topic, or a control record: JSON in one line. */
+  /** What it is decoded, by Kafka's own messages or by a schema: JSON in one line. */
   message: string | null;
-  /** Kafka's name of the message: `OffsetCommitValue`; `COMMIT` for a control record. */
+  /** Kafka's name of the message: `OffsetCommitValue`; `COMMIT` for a control record; or that of the schema. */
   messageName: string | null;
 }
 
@@ -192,7 +206,7 @@ export interface RecordView {
   headers: Header[];
   /** Name of the type of a control record, `COMMIT`; null for others. */
   control: string | null;
-  /** Why key or value of an internal topic could not be decoded. */
+  /** Why key or value could not be decoded. */
   problem: string | null;
   /** Range of the record, in the file or in the decompressed bytes (`space` of `RecordPage`). */
   start: number;
@@ -294,7 +308,7 @@ export interface Table {
 
 /** One step of a look-up, in the order in which a broker does it. */
 export interface Step {
-  /** `time index`, `index`, `log`, `records`. */
+  /** `segment`, `time index`, `index`, `log`, `records`. */
   where: string;
   /** A sentence: "entry 12: offset 400 is at position 16384". */
   text: string;
@@ -308,20 +322,33 @@ export interface Step {
 
 export interface LookUp {
   steps: Step[];
+  /** Segment in which it was found; null if it was not. */
+  file: FileId | null;
   /** Row and record that were found; null if there is none. */
   row: number | null;
   record: number | null;
   offset: bigint | null;
 }
 
-export interface KeyQuery {
-  files: FileId[];
-  /** Bytes of the key, or a text (UTF-8). */
-  key: Uint8Array | string;
-  how: 'equals' | 'prefix' | 'contains';
+export type How = 'equals' | 'prefix' | 'contains' | 'regex' | 'json';
+export type Where = 'key' | 'value' | 'headers';
+
+/** Which records are wanted. */
+export interface Wanted {
+  /**
+   * What is looked for: bytes or a text (UTF-8), a regular expression, or a path of JSON with what is
+   * there, `$.lines[*].sku = "K7"`. Empty, unless records are to be equal to it: all records.
+   */
+  text: Uint8Array | string;
+  how: How;
+  /** In any of them; a header is its name, its value, or both as `name=value`. */
+  where: Where[];
+  /** The first and the last timestamp, in ms; null for no bound. */
+  from: bigint | null;
+  to: bigint | null;
 }
 
-export interface KeyHit {
+export interface Hit {
   file: FileId;
   row: number;
   index: number;
@@ -329,12 +356,20 @@ export interface KeyHit {
   timestamp: bigint | null;
 }
 
-export interface KeyProgress {
+/** Records that are written. */
+export interface Writing {
+  files: FileId[];
+  format: 'jsonl' | 'csv';
+  /** Null for all of them. */
+  wanted: Wanted | null;
+}
+
+export interface FindProgress {
   file: FileId;
   position: number;
   size: number;
   /** Records that were found since the last report, up to the first 10,000. */
-  hits: KeyHit[];
+  hits: Hit[];
   /** All that were found in all files. */
   found: number;
   searched: number;
@@ -384,6 +419,8 @@ export interface Comparison {
 export interface Facts {
   codecs: string[]; // none, gzip, snappy, lz4, zstd
   internalTopics: string[];
+  /** The topic of a registry of schemas. */
+  schemasTopic: string;
   /** Bound on the decompressed bytes of one batch. */
   maxOutput: number;
   /** SHA-256 of the specification that the page was made from. */
@@ -432,6 +469,10 @@ export interface Engine {
    * a row wait until it is known. They may be called during all passes.
    */
   scan(file: FileId, progress: (p: ScanProgress) => void, options?: Options): Promise<ScanResult>;
+  /** The first of these passes alone; `scan` then begins with the second one. */
+  list(file: FileId, progress: (p: ScanProgress) => void, options?: Options): Promise<void>;
+  /** Do all passes over a file, of any kind, and keep only what was found. */
+  survey(file: FileId, progress: (p: ScanProgress) => void, options?: Options): Promise<Survey>;
   /** Rows again, from the memory of the engine. */
   rows(file: FileId, first: number, count: number): Promise<Rows>;
   findings(file: FileId): Promise<Finding[]>;
@@ -447,10 +488,16 @@ export interface Engine {
   /** The records of a row exactly as `kafkaspec dump --format json` prints them: a line each. */
   recordsJson(file: FileId, row: number, options?: Options): Promise<string>;
   /**
-   * All records of a file in the same way, in pieces of UTF-8 that end with a line. The next ones come
-   * when the promise of `piece` is kept.
+   * All records of files, or those that are wanted, in the same way or as CSV, in pieces of UTF-8 that
+   * end with a line. The next ones come when the promise of `piece` is kept. Of all records of one
+   * file, damage is an error after those before it; a search goes on behind it.
    */
-  fileJson(file: FileId, piece: (text: Uint8Array) => void | Promise<void>, options?: Options): Promise<void>;
+  write(what: Writing, piece: (text: Uint8Array) => void | Promise<void>, options?: Options): Promise<void>;
+
+  /** Decode keys and values by the schemas in logs of a registry's topic; return how many there are. */
+  useSchemas(files: FileId[]): Promise<number>;
+  /** Decode what no registry has a schema for by a schema of Avro; null for by none. */
+  giveSchema(text: string | null): Promise<void>;
 
   /** Bytes of a file, or of the decompressed bytes of a row; short at the end. */
   bytes(file: FileId, start: number, end: number, row?: number | null): Promise<Uint8Array>;
@@ -474,12 +521,15 @@ export interface Engine {
   /** Entries of a file that is not a segment. */
   table(file: FileId, first: number, count: number): Promise<Table>;
 
-  /** Find an offset: through the `.index` beside the log if it is open, else by headers. */
-  findOffset(file: FileId, offset: bigint): Promise<LookUp>;
-  /** Find the first record with a timestamp at or after one (ms), through the `.timeindex`. */
-  findTime(file: FileId, timestamp: bigint): Promise<LookUp>;
-  /** All records whose key matches, as they are found. */
-  findKey(query: KeyQuery, progress: (p: KeyProgress) => void, options?: Options): Promise<number>;
+  /**
+   * Find an offset in the segments of a partition, in their order: in the one that a broker chooses,
+   * through the `.index` beside it if it is open, else by headers.
+   */
+  findOffset(segments: FileId[], offset: bigint): Promise<LookUp>;
+  /** Find the first record with a timestamp at or after one (ms) in them, through their `.timeindex`. */
+  findTime(segments: FileId[], timestamp: bigint): Promise<LookUp>;
+  /** All records that are wanted, in the order of the files, as they are found. */
+  find(query: { files: FileId[]; wanted: Wanted }, progress: (p: FindProgress) => void, options?: Options): Promise<number>;
 
   /** An index beside its log (in any order), or two replicas of a segment. */
   compare(left: FileId, right: FileId, options?: Options): Promise<Comparison>;

@@ -1,35 +1,41 @@
 /** The engine itself, in the thread that calls it. */
 import {
   EngineError, ROW, type Comparison, type Content, type Engine, type Facts, type FieldTree, type FileId,
-  type FieldNode, type FileInfo, type FileInput, type Finding, type KeyProgress, type KeyQuery, type LookUp, type Options,
-  type RecordChange, type RecordPage, type RecordView, type Rows, type ScanProgress, type ScanResult, type Table, type TreeTarget,
+  type FieldNode, type FileInfo, type FileInput, type Finding, type FindProgress, type LookUp, type Options,
+  type RecordChange, type RecordPage, type RecordView, type Rows, type ScanProgress, type ScanResult, type Survey, type Table,
+  type TreeTarget, type Wanted, type Writing,
 } from './api';
 import { Batch, type RawRecord, type Slice } from './log/batch';
 import { compareIndex, compareReplicas } from './files/compare';
-import { recordLines } from './messages/dump';
+import { CSV_HEAD, recordLines } from './messages/dump';
 import { Alone, inOrder, spans, type Jobs } from './log/jobs';
 import { FACTS, fileFacts } from './specification/facts';
 import { utf8 } from './messages/json';
 import { Log, stopIfAborted } from './log/log';
+import { Matcher } from './log/match';
 import {
   difference, find, follows, isPlain, readValue, rebuilt, shapeOf, unencodable, writtenValue, type Editable, type Written,
 } from './files/edit';
 import { changedRecords, editedHeader, editedRecord, refuseCompressed } from './log/edit';
-import { findOffset, findTime } from './files/lookup';
+import { findOffset, findTime, type Segment } from './files/lookup';
 import { controlJson, decodeControl, decodeRecord, messageJson } from './messages/messages';
 import { byContent, byName, isLog, partitionOf, split } from './files/names';
 import type { OpenFile } from './files/open_file';
 import { Refused, type Made } from './specification/runtime';
-import { EditedSource, openSource, unreadable, type Source } from './bytes/source';
+import { EditedSource, openSource, shorter, unreadable, type Source } from './bytes/source';
 import { editableEntry, entryTree, entryType, fileTree, openIndex, tableOf, type Index } from './files/tables';
 import { leaf, treeOf } from './files/tree';
+import { AvroError } from './values/avro';
+import { Schemas } from './values/schemas';
 
 const SHOWN_BYTES = 4096;
 /** Batches that stay open: those that were looked at last, whose decompressed bytes fit this. */
 const OPEN_BYTES = 64 << 20;
-/** Bytes of batches that become JSON at once. */
-const JSON_BYTES = 2 << 20;
-/** Records with a key that are kept; further ones are counted. */
+/** Bytes of batches that become text at once. */
+const TEXT_BYTES = 2 << 20;
+/** Findings that a survey names. */
+const MOST_SURVEYED = 100;
+/** Records that a search keeps; further ones are counted. */
 const MOST_HITS = 10_000;
 const REPORT_MS = 100;
 
@@ -40,12 +46,14 @@ export class LocalEngine implements Engine {
   private readonly opened = new Map<string, Batch>();
   private next = 1;
 
+  private readonly schemas = new Schemas();
+
   /** @param jobs runs what takes long. */
   constructor(private readonly jobs: Jobs = new Alone()) {}
 
   facts(): Promise<Facts> {
-    const { codecs, topics, maxOutput, specification, version } = FACTS;
-    return Promise.resolve({ codecs, internalTopics: topics, maxOutput, specHash: specification, version });
+    const { codecs, topics, schemasTopic, maxOutput, specification, version } = FACTS;
+    return Promise.resolve({ codecs, internalTopics: topics, schemasTopic, maxOutput, specHash: specification, version });
   }
 
   // -- files ---------------------------------------------------------------------------------
@@ -68,7 +76,7 @@ export class LocalEngine implements Engine {
         baseOffset: named.baseOffset, topic, partition: home?.partition ?? null,
         internal: topic !== null && FACTS.topics.includes(topic), siblings: [], edits: 0, docPage: named.docPage,
       };
-      const file = { info, source, log: isLog(info.kind) ? new Log(source, this.jobs) : null, scanning: null, index: null, before: [] };
+      const file = { info, source, log: isLog(info.kind) ? new Log(source, this.jobs) : null, scanning: null, listing: null, index: null, before: [] };
       this.files.set(info.id, file);
       found.push(file);
     }
@@ -110,19 +118,48 @@ export class LocalEngine implements Engine {
   scan(id: FileId, progress: (p: ScanProgress) => void, options: Options = {}): Promise<ScanResult> {
     return guard(async () => {
       const file = this.logOf(id);
-      file.log = new Log(file.source, this.jobs);
+      if (file.listing === null) file.log = new Log(file.source, this.jobs);
+      file.listing = null;
       file.scanning = file.log.scan(progress, options.signal);
       return file.scanning;
     });
   }
 
+  list(id: FileId, progress: (p: ScanProgress) => void, options: Options = {}): Promise<void> {
+    return guard(async () => {
+      const file = this.logOf(id);
+      file.log = new Log(file.source, this.jobs);
+      file.listing = file.log.list(progress, options.signal);
+      await file.listing;
+    });
+  }
+
+  survey(id: FileId, progress: (p: ScanProgress) => void, options: Options = {}): Promise<Survey> {
+    return guard(async () => {
+      const file = this.file(id);
+      let result: ScanResult | null = null;
+      let findings: Finding[];
+      if (file.log === null) ({ findings } = await tableOf(file.info.kind, file.source, file.info.baseOffset, 0, 0));
+      else if (file.scanning !== null) {
+        result = await file.scanning;
+        findings = file.log.findings;
+      } else {
+        const log = new Log(file.source, this.jobs);
+        result = await log.scan(({ pass, position, size }) => progress({ pass, position, size }), options.signal);
+        findings = log.findings;
+      }
+      const of = (severity: Finding['severity']): Finding[] => findings.filter((each) => each.severity === severity);
+      const [errors, warnings] = [of('error'), of('warning')];
+      return {
+        result, findings: [...errors, ...warnings].slice(0, MOST_SURVEYED), errors: errors.length, warnings: warnings.length,
+      };
+    });
+  }
+
+  /** The file, as soon as all of its headers are known. */
   private async scanned(id: FileId): Promise<OpenFile & { log: Log }> {
     const file = this.logOf(id);
-    if (file.scanning === null) {
-      file.scanning = file.log.scan(() => undefined);
-      file.scanning.catch(() => undefined); // whoever needs rows hears of it
-    }
-    await file.log.listed;
+    await (file.scanning === null ? file.log.list(() => undefined) : file.log.listed);
     return file;
   }
 
@@ -145,7 +182,7 @@ export class LocalEngine implements Engine {
   /** The batch of a row, while the list still grows too. */
   private async batch(file: OpenFile, row: number): Promise<Batch> {
     const log = file.log!;
-    if (row >= log.rows.count && file.scanning !== null) await log.listed;
+    if (row >= log.rows.count && (file.scanning ?? file.listing) !== null) await log.listed;
     if (row < 0 || row >= log.rows.count) throw unreadable(`there is no row ${row}`, 'invalid_value');
     const key = `${file.info.id}:${row}`;
     const kept = this.opened.get(key);
@@ -164,7 +201,7 @@ export class LocalEngine implements Engine {
       });
     }
     const bytes = await file.source.read(position, size);
-    if (bytes.length < size) throw unreadable('the file became shorter', 'changed');
+    if (bytes.length < size) throw shorter();
     const batch = new Batch(bytes, position);
     this.keep(key, batch);
     return batch;
@@ -243,6 +280,14 @@ export class LocalEngine implements Engine {
         shown.messageName = decoded.layout.name;
       }
       problem = found.problem?.message ?? null;
+    } else {
+      for (const [shown, bytes] of [[key, keyBytes], [value, valueBytes]] as const) {
+        const found = bytes && this.schemas.read(bytes);
+        if (!found) continue;
+        shown.message = found.json;
+        shown.messageName = found.name;
+        problem ??= found.problem;
+      }
     }
     return {
       index: record.index, offset: record.offset, timestamp: record.timestamp === -1n ? null : record.timestamp,
@@ -273,22 +318,58 @@ export class LocalEngine implements Engine {
     });
   }
 
-  fileJson(id: FileId, piece: (text: Uint8Array) => void | Promise<void>, options: Options = {}): Promise<void> {
+  write(what: Writing, piece: (text: Uint8Array) => void | Promise<void>, options: Options = {}): Promise<void> {
     return guard(async () => {
-      const file = await this.scanned(id);
-      const { rows } = file.log;
-      const kinds = rows.column('row');
-      let end = 0;
-      while (end < rows.count && kinds[end] === ROW.BATCH) end++;
-      const parts = spans(rows, 0, end, undefined, JSON_BYTES);
-      await inOrder(this.jobs, 'json', file.source, parts, async ({ pieces, error }) => {
-        for (const each of pieces) {
-          stopIfAborted(options.signal);
-          await piece(each);
+      const { format, wanted } = what;
+      if (format === 'csv') await piece(new TextEncoder().encode(CSV_HEAD));
+      for (const id of what.files) {
+        const file = await this.scanned(id);
+        const { rows } = file.log;
+        const kinds = rows.column('row');
+        let end = 0;
+        while (end < rows.count && (kinds[end] === ROW.BATCH || wanted !== null)) end++;
+        const parts = spans(rows, 0, end, undefined, TEXT_BYTES);
+        await inOrder(this.jobs, 'written', file.source, parts, async ({ pieces, error }) => {
+          for (const each of pieces) {
+            stopIfAborted(options.signal);
+            await piece(each);
+          }
+          if (error !== null) throw new EngineError(error);
+        }, { path: file.info.path, topic: topicOf(file), format, wanted });
+        if (kinds[end] === ROW.DAMAGED) await this.batch(file, end); // says what is wrong
+      }
+    });
+  }
+
+  // -- schemas -------------------------------------------------------------------------------
+
+  useSchemas(files: FileId[]): Promise<number> {
+    return guard(async () => {
+      this.schemas.clear();
+      for (const id of files) {
+        const { log } = await this.scanned(id);
+        for (let row = 0; row < log.rows.count; row++) {
+          if (log.rows.column('row')[row] !== ROW.BATCH) continue;
+          try {
+            for (const { key, value } of (await this.batch(this.file(id), row)).records()) {
+              this.schemas.add(key?.bytes ?? null, value?.bytes ?? null);
+            }
+          } catch (error) {
+            if (!(error instanceof EngineError) || error.data.reason === 'changed') throw error; // damage is shown where it is
+          }
         }
-        if (error !== null) throw new EngineError(error);
-      }, { path: file.info.path, topic: topicOf(file) });
-      if (kinds[end] === ROW.DAMAGED) await this.batch(file, end); // says what is wrong
+      }
+      return this.schemas.count;
+    });
+  }
+
+  giveSchema(text: string | null): Promise<void> {
+    return guard(async () => {
+      try {
+        this.schemas.give(text);
+      } catch (error) {
+        throw error instanceof AvroError ? unreadable(error.message, 'invalid_value') : error;
+      }
     });
   }
 
@@ -455,7 +536,7 @@ export class LocalEngine implements Engine {
     file.info.size = source.size;
     file.info.edits = file.before.length;
     file.log = file.log === null ? null : new Log(source, this.jobs);
-    file.scanning = null;
+    file.scanning = file.listing = null;
     file.index = null;
   }
 
@@ -498,19 +579,22 @@ export class LocalEngine implements Engine {
 
   // -- look-ups ------------------------------------------------------------------------------
 
-  private async beside(id: FileId): Promise<Parameters<typeof findOffset>[0]> {
-    const log = await this.scanned(id);
-    const sibling = (kind: string): OpenFile | null => {
-      const found = log.info.siblings.map((other) => this.files.get(other)).find((other) => other?.info.kind === kind);
-      return found ?? null;
-    };
-    return {
-      log,
-      index: sibling('offset_index'),
-      timeIndex: sibling('time_index'),
-      indexOf: (file) => this.indexOf(file),
-      batch: (file, row) => this.batch(file, row),
-    };
+  private segments(ids: FileId[]): Segment[] {
+    return ids.map((id) => {
+      const log = this.logOf(id);
+      const sibling = (kind: string): OpenFile | null => {
+        const found = log.info.siblings.map((other) => this.files.get(other)).find((other) => other?.info.kind === kind);
+        return found ?? null;
+      };
+      return {
+        log,
+        index: sibling('offset_index'),
+        timeIndex: sibling('time_index'),
+        indexOf: (file) => this.indexOf(file),
+        batch: (file, row) => this.batch(file, row),
+        listed: async () => (await this.scanned(id)).log.rows,
+      };
+    });
   }
 
   private async indexOf(file: OpenFile): Promise<Index> {
@@ -518,22 +602,25 @@ export class LocalEngine implements Engine {
     return file.index;
   }
 
-  findOffset(id: FileId, offset: bigint): Promise<LookUp> {
-    return guard(async () => findOffset(await this.beside(id), offset));
+  findOffset(segments: FileId[], offset: bigint): Promise<LookUp> {
+    return guard(async () => findOffset(this.segments(segments), offset));
   }
 
-  findTime(id: FileId, timestamp: bigint): Promise<LookUp> {
-    return guard(async () => findTime(await this.beside(id), timestamp));
+  findTime(segments: FileId[], timestamp: bigint): Promise<LookUp> {
+    return guard(async () => findTime(this.segments(segments), timestamp));
   }
 
-  findKey(query: KeyQuery, progress: (p: KeyProgress) => void, options: Options = {}): Promise<number> {
+  find(
+    query: { files: FileId[]; wanted: Wanted }, progress: (p: FindProgress) => void, options: Options = {},
+  ): Promise<number> {
     return guard(async () => {
-      const key = typeof query.key === 'string' ? new TextEncoder().encode(query.key) : query.key;
+      const { wanted } = query;
+      void new Matcher(wanted, null); // says what is wrong with it
       let [found, kept] = [0, 0];
       for (const id of query.files) {
         const file = await this.scanned(id);
         const { rows } = file.log;
-        let hits: KeyProgress['hits'] = [];
+        let hits: FindProgress['hits'] = [];
         let searched = 0;
         let since = performance.now();
         const report = (position: number): void => {
@@ -541,8 +628,8 @@ export class LocalEngine implements Engine {
           hits = [];
           since = performance.now();
         };
-        const given = { key, how: query.how, most: MOST_HITS };
-        await inOrder(this.jobs, 'keys', file.source, spans(rows, 0, rows.count), (part, { position }) => {
+        const given = { wanted, topic: topicOf(file), most: MOST_HITS };
+        await inOrder(this.jobs, 'find', file.source, spans(rows, 0, rows.count), (part, { position }) => {
           stopIfAborted(options.signal);
           found += part.found;
           searched += part.searched;

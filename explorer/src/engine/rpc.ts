@@ -24,11 +24,13 @@ export type Answer =
 /** Methods of `Engine` that take a callback, and which argument it is; `options` is the last one. */
 export const METHODS: Record<string, { callback?: number; options?: number }> = {
   facts: {}, open: {}, close: {}, rows: {}, findings: {}, rowAt: {}, content: {}, bytes: {}, tree: {}, written: {}, edit: {}, changeRecords: {}, undo: {},
-  table: {}, findOffset: {}, findTime: {},
+  table: {}, findOffset: {}, findTime: {}, useSchemas: {}, giveSchema: {},
   scan: { callback: 1, options: 2 },
   records: { options: 5 },
   recordsJson: { options: 2 },
-  fileJson: { callback: 1, options: 2 },
-  findKey: { callback: 1, options: 2 },
+  list: { callback: 1, options: 2 },
+  survey: { callback: 1, options: 2 },
+  write: { callback: 1, options: 2 },
+  find: { callback: 1, options: 2 },
   compare: { options: 2 },
 };

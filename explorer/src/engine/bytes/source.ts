@@ -14,6 +14,19 @@ export function unreadable(detail: string, reason = 'unreadable'): EngineError {
   return new EngineError({ reason, detail, position: null, inner: null, path: '' });
 }
 
+/** The error of a file that ends before it did when it was opened. */
+export function shorter(): EngineError {
+  return unreadable('the file became shorter since it was opened: a broker that started again may have cut it; open it again', 'changed');
+}
+
+/** What the answer of the server means for a person. */
+function refusal(status: number): EngineError {
+  if (status === 416) return shorter();
+  if (status === 404) return unreadable('the file is gone, or may not be read any more: Kafka deletes segments after their retention', 'changed');
+  if (status === 403) return unreadable('the address of this page is that of another kafkaspec explore: open the one that it printed last');
+  return unreadable(`the server of the page cannot read the file (it answers ${status})`);
+}
+
 class MemorySource implements Source {
   readonly input = null;
   readonly size: number;
@@ -42,9 +55,11 @@ class BlobSource implements Source {
     let data: ArrayBuffer;
     try {
       data = await this.blob.slice(offset, end).arrayBuffer();
-    } catch (error) {
-      throw unreadable(`the file cannot be read: ${error instanceof Error ? error.message : error}`);
+    } catch {
+      // What browsers say is "A requested file or directory could not be found", whatever it was.
+      throw unreadable('the file was changed, moved or deleted since it was opened, and browsers then refuse to read it: open it again', 'changed');
     }
+    if (data.byteLength < end - offset) throw shorter();
     return new Uint8Array(data);
   }
 }
@@ -63,18 +78,15 @@ class RangeSource implements Source {
     const parts: Uint8Array[] = [];
     // A server may send less than was asked for.
     for (let at = offset; at < end; ) {
-      let answer: Response;
-      try {
-        answer = await fetch(this.url, { headers: { Range: `bytes=${at}-${end - 1}` }, cache: 'no-store' });
-      } catch (error) {
-        throw unreadable(`the server does not answer: ${error instanceof Error ? error.message : error}`);
-      }
-      if (answer.status === 416) throw unreadable('the file became shorter', 'changed');
-      if (answer.status !== 206 && !(answer.status === 200 && at === 0)) {
-        throw unreadable(`the server answers ${answer.status}`);
-      }
-      const part = new Uint8Array(await answer.arrayBuffer());
-      if (part.length === 0) throw unreadable('the file became shorter', 'changed');
+      const asked = { headers: { Range: `bytes=${at}-${end - 1}` }, cache: 'no-store' } as const;
+      const answer = await fetch(this.url, asked).catch(() => {
+        throw unreadable('kafkaspec explore does not answer: it has ended, or the connection to its machine has; start it again');
+      });
+      if (answer.status !== 206 && !(answer.status === 200 && at === 0)) throw refusal(answer.status);
+      const part = new Uint8Array(await answer.arrayBuffer().catch(() => {
+        throw shorter(); // its end did not come
+      }));
+      if (part.length === 0) throw shorter();
       parts.push(part);
       at += part.length;
     }
@@ -147,7 +159,7 @@ export class Window {
     if (position < this.start || end > this.start + this.data.length) {
       this.data = await this.source.read(position, Math.max(this.most, least));
       this.start = position;
-      if (this.data.length < end - position) throw unreadable('the file became shorter', 'changed');
+      if (this.data.length < end - position) throw shorter();
     }
     return this.data.subarray(position - this.start);
   }

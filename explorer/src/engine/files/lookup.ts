@@ -1,28 +1,53 @@
 /** Look-ups as a broker does them, with their steps. */
 import { ROW, type LookUp, type Step } from '../api';
+import { unreadable } from '../bytes/source';
 import type { OpenFile } from './open_file';
 import { Index } from './tables';
 import type { Batch, RawRecord } from '../log/batch';
 
-interface Beside {
+type Rows = NonNullable<OpenFile['log']>['rows'];
+
+/** A segment with what lies beside it. */
+export interface Segment {
   log: OpenFile;
   index: OpenFile | null;
   timeIndex: OpenFile | null;
   indexOf(file: OpenFile): Promise<Index>;
   batch(log: OpenFile, row: number): Promise<Batch>;
+  /** Its rows, as soon as all of them are known. */
+  listed(): Promise<Rows>;
 }
 
-const NOTHING = { row: null, record: null, offset: null };
+const NOTHING = { file: null, row: null, record: null, offset: null };
 
-/** Find the first record at or after an offset. */
-export async function findOffset(beside: Beside, offset: bigint): Promise<LookUp> {
+function chosen(steps: Step[], segment: Segment, text: string): void {
+  steps.push({ where: 'segment', text, file: segment.log.info.id, start: 0, end: 0, row: null, entry: null });
+}
+
+const base = (segment: Segment): bigint => segment.log.info.baseOffset ?? 0n;
+
+/** Find the first record at or after an offset, in segments in their order. */
+export async function findOffset(segments: Segment[], offset: bigint): Promise<LookUp> {
   const steps: Step[] = [];
-  const start = beside.index === null ? 0 : await throughIndex(beside, beside.index, offset, steps);
-  return inLog(beside, start, steps, `offset ${offset}`, (rows, row) => rows.column('lastOffset')[row]! >= offset,
-    (record) => record.offset >= offset);
+  let number = segments.filter((each) => base(each) <= offset).length - 1;
+  if (segments.length > 1) {
+    const first = segments[Math.max(0, number)]!;
+    chosen(steps, first, number < 0
+      ? `no segment begins at or below offset ${offset}; the first one is ${first.log.info.name}`
+      : `${first.log.info.name} is the last of ${segments.length} segments that begins at or below offset ${offset}`);
+  }
+  for (number = Math.max(0, number); number < segments.length; number++) {
+    const segment = segments[number]!;
+    const start = segment.index === null ? 0 : await throughIndex(segment, segment.index, offset, steps);
+    const found = await inLog(segment, start, steps, `offset ${offset}`, (rows, row) => rows.column('lastOffset')[row]! >= offset,
+      (record) => record.offset >= offset);
+    if (found !== null) return found;
+    if (number + 1 < segments.length) chosen(steps, segments[number + 1]!, `the next segment is ${segments[number + 1]!.log.info.name}`);
+  }
+  return { steps, ...NOTHING };
 }
 
-async function throughIndex(beside: Beside, file: OpenFile, offset: bigint, steps: Step[]): Promise<number> {
+async function throughIndex(beside: Segment, file: OpenFile, offset: bigint, steps: Step[]): Promise<number> {
   const index = await beside.indexOf(file);
   const entry = index.last((made) => BigInt(made.relativeOffset) + index.base <= offset);
   const step = (text: string, at: number | null): void => {
@@ -38,9 +63,42 @@ async function throughIndex(beside: Beside, file: OpenFile, offset: bigint, step
   return made.position;
 }
 
-/** Find the first record with a timestamp at or after one. */
-export async function findTime(beside: Beside, timestamp: bigint): Promise<LookUp> {
+/** The largest timestamp of a segment as a broker knows it, and from where. */
+async function largestOf(segment: Segment): Promise<{ largest: bigint; from: string }> {
+  if (segment.index !== null && segment.timeIndex !== null) {
+    const index = await segment.indexOf(segment.timeIndex);
+    const last = index.count === 0 ? -1n : (index.entry(index.count - 1).timestamp as bigint);
+    if (last >= 0n) return { largest: last, from: 'its time index' };
+  }
+  const rows = await segment.listed();
+  const largest = rows.column('maxTimestamp').subarray(0, rows.count).reduce((most, each) => (each > most ? each : most), -1n);
+  return { largest, from: 'its batches' };
+}
+
+/** Find the first record with a timestamp at or after one, in segments in their order. */
+export async function findTime(segments: Segment[], timestamp: bigint): Promise<LookUp> {
   const steps: Step[] = [];
+  let passed = 0;
+  for (const segment of segments) {
+    if (segments.length > 1) {
+      const { largest, from } = await largestOf(segment);
+      if (largest < timestamp) {
+        passed++;
+        continue;
+      }
+      const before = passed === 0 ? '' : `, after ${passed} whose largest timestamp is below`;
+      chosen(steps, segment, `${segment.log.info.name} is the first segment that reaches timestamp ${timestamp}${before}: ${largest} by ${from}`);
+    }
+    // A broker looks no further, even if it finds nothing.
+    return (await inSegment(segment, timestamp, steps)) ?? { steps, ...NOTHING };
+  }
+  const last = segments.at(-1);
+  if (last === undefined) throw unreadable('there is no segment', 'invalid_value');
+  chosen(steps, last, `no segment reaches timestamp ${timestamp}`);
+  return { steps, ...NOTHING };
+}
+
+async function inSegment(beside: Segment, timestamp: bigint, steps: Step[]): Promise<LookUp | null> {
   let start = 0;
   if (beside.timeIndex !== null) {
     const index = await beside.indexOf(beside.timeIndex);
@@ -56,14 +114,12 @@ export async function findTime(beside: Beside, timestamp: bigint): Promise<LookU
     (record) => record.timestamp >= timestamp);
 }
 
-type Rows = NonNullable<OpenFile['log']>['rows'];
-
 async function inLog(
-  beside: Beside, position: number, steps: Step[], wanted: string,
+  beside: Segment, position: number, steps: Step[], wanted: string,
   fits: (rows: Rows, row: number) => boolean, found: (record: RawRecord) => boolean,
-): Promise<LookUp> {
+): Promise<LookUp | null> {
   const { log } = beside;
-  const rows = log.log!.rows;
+  const rows = await beside.listed();
   const at = (row: number | null, text: string, start: number, end: number, where = 'log'): void => {
     steps.push({ where, text, file: log.info.id, start, end, row, entry: null });
   };
@@ -78,10 +134,10 @@ async function inLog(
       if (!found(record)) continue;
       at(row, `record ${record.index} has offset ${record.offset} and timestamp ${record.timestamp}`,
         batch.isCompressed ? start : record.start, batch.isCompressed ? start + batch.bytes.length : record.end, 'records');
-      return { steps, row, record: record.index, offset: record.offset };
+      return { steps, file: log.info.id, row, record: record.index, offset: record.offset };
     }
   }
   at(null, `no batch from position ${position} on reaches ${wanted}`, log.info.size, log.info.size);
-  return { steps, ...NOTHING };
+  return null;
 }
 

@@ -9,6 +9,8 @@ export interface OpenFile {
   source: Source;
   log: Log | null;
   scanning: Promise<ScanResult> | null;
+  /** Headers that were asked for before the passes over them. */
+  listing: Promise<void> | null;
   index: Index | null;
   /** The file before each edit, the oldest first. */
   before: Source[];

@@ -1,10 +1,10 @@
 /** Passes over the rows of a log, in this thread or in others, with results in the order of the rows. */
 import { EngineError, ROW, type ErrorData, type FileInput, type Rows } from '../api';
 import { openSource, type Source } from '../bytes/source';
-import { checksums, json, keys, records } from './passes';
+import { checksums, find, records, written } from './passes';
 import type { RowTable } from './rows';
 
-export const PASSES = { checksums, records, keys, json };
+export const PASSES = { checksums, records, find, written };
 export type Pass = keyof typeof PASSES;
 /** What a pass takes after its rows; nothing for some. */
 export type Given<P extends Pass> = Parameters<(typeof PASSES)[P]> extends [Source, Rows, infer More] ? More : undefined;
@@ -99,7 +99,7 @@ export async function inOrder<P extends Pass>(
 // -- other threads -------------------------------------------------------------------------------
 
 /** Passes that someone waits for come before those that run by themselves. */
-const URGENT: readonly Pass[] = ['keys', 'json'];
+const URGENT: readonly Pass[] = ['find', 'written'];
 /** Files below it are read in this thread. */
 const LEAST = 4 * JOB_BYTES;
 

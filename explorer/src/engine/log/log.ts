@@ -61,22 +61,29 @@ export class Log {
   readonly listed: Promise<void>;
   private readonly settle: { done: () => void; failed: (error: unknown) => void };
 
+  private listing: Promise<void> | null = null;
+
+  /** The first pass, once. */
+  list(progress: (p: ScanProgress) => void, signal?: AbortSignal): Promise<void> {
+    this.listing ??= this.headers(progress, signal).then(this.settle.done, (error: unknown) => {
+      this.settle.failed(error);
+      throw error;
+    });
+    return this.listing;
+  }
+
   /** All passes. */
   async scan(progress: (p: ScanProgress) => void, signal?: AbortSignal): Promise<ScanResult> {
     const begin = performance.now();
-    try {
-      await this.list(progress, signal);
-      this.settle.done();
-    } catch (error) {
-      this.settle.failed(error);
-      throw error;
-    }
+    await this.list(progress, signal);
     const middle = performance.now();
     const rows = this.rows;
     const kinds = rows.column('row');
     let [batches, damaged, records] = [0, 0, 0];
     let first: bigint | null = null;
     let last: bigint | null = null;
+    let oldest: bigint | null = null;
+    let newest: bigint | null = null;
     for (let row = 0; row < rows.count; row++) {
       if (kinds[row] !== ROW.BATCH) {
         if (kinds[row] === ROW.DAMAGED) damaged++;
@@ -86,6 +93,11 @@ export class Log {
       records += Math.max(0, rows.column('records')[row]!);
       first ??= rows.column('baseOffset')[row]!;
       last = rows.column('lastOffset')[row]!;
+      const largest = rows.column('maxTimestamp')[row]!;
+      const base = rows.column('baseTimestamp')[row]!;
+      const smallest = base >= 0n ? base : largest;
+      if (smallest >= 0n && (oldest === null || smallest < oldest)) oldest = smallest;
+      if (largest >= 0n && (newest === null || largest > newest)) newest = largest;
     }
     await this.check(progress, signal);
     const checked = performance.now();
@@ -98,7 +110,7 @@ export class Log {
       progress({ pass: 'records', position: this.source.size, size: this.source.size, findings: [more] });
     }
     this.result = {
-      rows: rows.count, batches, damaged, records, firstOffset: first, lastOffset: last,
+      rows: rows.count, batches, damaged, records, firstOffset: first, lastOffset: last, oldest, newest,
       scanMs: middle - begin, checkMs: checked - middle, contentMs: performance.now() - checked,
     };
     return this.result;
@@ -106,7 +118,7 @@ export class Log {
 
   // -- headers -------------------------------------------------------------------------------
 
-  private async list(progress: (p: ScanProgress) => void, signal?: AbortSignal): Promise<void> {
+  private async headers(progress: (p: ScanProgress) => void, signal?: AbortSignal): Promise<void> {
     const { source, rows } = this;
     const window = new Window(source, CHUNK);
     let position = 0;

@@ -2,17 +2,20 @@
  * What is done with many batches: each pass takes some rows that follow each other, and runs in any
  * thread. Usual records are walked in columns; `Batch` reads all others, and says what is wrong.
  */
-import { CHECK, EngineError, ROW, type ErrorData, type Finding, type KeyHit, type KeyQuery, type Rows } from '../api';
+import {
+  CHECK, EngineError, ROW, type ErrorData, type Finding, type Hit, type Rows, type Wanted, type Writing,
+} from '../api';
 import { checksum } from '../bytes/checksum';
 import { decompress, PayloadError } from '../bytes/compression';
-import { unreadable, Window, type Source } from '../bytes/source';
+import { shorter, Window, type Source } from '../bytes/source';
 import { Lines } from '../messages/lines';
 import { FACTS, type KindFacts } from '../specification/facts';
-import { computed } from '../specification/runtime';
+import { computer, type Made } from '../specification/runtime';
 import { Batch, checksumError } from './batch';
 import { finding } from './findings';
+import { Matcher } from './match';
 import { HEADERS } from './rows';
-import { isWalked, reader, walk } from './walk';
+import { isWalked, reader, walk, type Columns } from './walk';
 
 /** Entries beyond it are not read into memory to look at them. */
 export const LARGEST = 512 << 20;
@@ -86,7 +89,7 @@ async function sums(window: Window, position: number, size: number, kind: KindFa
   for (let done = first; done < size; ) {
     const data = await window.at(position + done, Math.min(size - done, CHUNK));
     const piece = data.subarray(0, Math.min(data.length, size - done));
-    if (!piece.length) throw unreadable('the file became shorter', 'changed');
+    if (!piece.length) throw shorter();
     found = checksum(algorithm, piece, found);
     done += piece.length;
   }
@@ -140,55 +143,67 @@ function look(batch: Batch, row: number): Finding[] {
   return batch.remarks().map((remark) => finding(remark.area, remark.error, row, remark.severity));
 }
 
-// -- keys ----------------------------------------------------------------------------------------
+// -- searches ------------------------------------------------------------------------------------
+
+/** What a search, or what is written, is of. */
+export interface Sought {
+  /** One of Kafka's own topics, whose messages are decoded; null for others. */
+  topic: string | null;
+  wanted: Wanted;
+}
 
 export interface Found {
-  hits: Omit<KeyHit, 'file'>[];
+  hits: Omit<Hit, 'file'>[];
   /** All that were found, those that are not in `hits` too. */
   found: number;
   searched: number;
 }
 
-/** Find records by their keys; damaged batches are searched up to their damage. */
-export async function keys(
-  source: Source, rows: Rows, query: { key: Uint8Array; how: KeyQuery['how']; most: number },
-): Promise<Found> {
+/** Find records; damaged batches are searched up to their damage. */
+export async function find(source: Source, rows: Rows, sought: Sought & { most: number }): Promise<Found> {
   const window = windowOf(source, rows);
+  const matcher = new Matcher(sought.wanted, sought.topic);
   const all: Found = { hits: [], found: 0, searched: 0 };
-  const { key, how, most } = query;
   const add = (i: number, index: number, offset: bigint, timestamp: bigint): void => {
     all.found++;
-    if (all.hits.length >= most) return;
+    if (all.hits.length >= sought.most) return;
     all.hits.push({ row: rows.first + i, index, offset, timestamp: timestamp === -1n ? null : timestamp });
   };
   for (let i = 0; i < rows.count; i++) {
-    if (rows.row[i] !== ROW.BATCH || rows.size[i]! > LARGEST) continue;
+    if (rows.row[i] !== ROW.BATCH || rows.size[i]! > LARGEST || !matcher.inBatch(rows.maxTimestamp[i]!)) continue;
     const bytes = await bytesOf(window, rows, i);
     const count = rows.records[i]!;
     const kind = kindOf(rows, i);
-    const payload = payloadOf(rows, i, bytes);
+    const payload = matcher.byColumns ? payloadOf(rows, i, bytes) : null;
     let walked = 0;
     let batch: Batch | null = null;
-    let read: ReturnType<typeof reader> | null = null;
     if (payload !== null && isWalked(kind.key)) {
+      if (!matcher.inBytes(payload)) {
+        all.searched += Math.max(0, count);
+        continue;
+      }
+      let read: ReturnType<typeof reader> | null = null;
+      const made = (columns: Columns, at: number): Made => {
+        batch ??= new Batch(bytes, rows.position[i]!);
+        read ??= reader(kind.record, batch.content);
+        return read(columns, at);
+      };
+      const [offset, timestamp] = [computer(`${kind.record}.offset`), computer(`${kind.record}.timestamp`)];
       ({ walked } = walk(kind.key, payload, count, (columns, size, first) => {
-        const [starts, sizes] = [columns['key.start']!, columns['key.size']!];
         for (let at = 0; at < size; at++) {
-          if (!matches(payload, starts[at]!, sizes[at]!, key, how)) continue;
-          batch ??= new Batch(bytes, rows.position[i]!);
-          read ??= reader(kind.record, batch.content);
-          const made = read(columns, at);
-          add(i, first + at, computed(`${kind.record}.offset`, made)!, computed(`${kind.record}.timestamp`, made)!);
+          if (!matcher.columns(payload, columns, at, () => timestamp(made(columns, at))!)) continue;
+          const one = made(columns, at);
+          add(i, first + at, offset(one)!, timestamp(one)!);
         }
       }));
       all.searched += walked;
       if (walked === count) continue;
     }
     try {
-      for (const record of (batch ?? new Batch(bytes, rows.position[i]!)).records(walked)) {
+      batch ??= new Batch(bytes, rows.position[i]!);
+      for (const record of batch.records(walked)) {
         all.searched++;
-        const found = record.key?.bytes;
-        if (found && matches(found, 0, found.length, key, how)) add(i, record.index, record.offset, record.timestamp);
+        if (matcher.record(record, batch.isControl)) add(i, record.index, record.offset, record.timestamp);
       }
     } catch (error) {
       if (!(error instanceof EngineError)) throw error; // it is shown where it is
@@ -197,19 +212,7 @@ export async function keys(
   return all;
 }
 
-function matches(data: Uint8Array, from: number, size: number, wanted: Uint8Array, how: KeyQuery['how']): boolean {
-  const length = wanted.length;
-  if (size < length || (how === 'equals' && size !== length)) return false;
-  const last = how === 'contains' ? from + size - length : from;
-  for (let start = from; start <= last; start++) {
-    let at = 0;
-    while (at < length && data[start + at] === wanted[at]) at++;
-    if (at === length) return true;
-  }
-  return false;
-}
-
-// -- JSON ----------------------------------------------------------------------------------------
+// -- records as text -----------------------------------------------------------------------------
 
 export interface Written {
   pieces: Uint8Array[];
@@ -217,15 +220,21 @@ export interface Written {
   error: ErrorData | null;
 }
 
-/** The records of batches as lines of JSON. */
-export async function json(source: Source, rows: Rows, of: { path: string; topic: string | null }): Promise<Written> {
+/** Records of batches as lines; of wanted ones, damage is passed over. */
+export async function written(
+  source: Source, rows: Rows, of: { path: string; topic: string | null; format: Writing['format']; wanted: Wanted | null },
+): Promise<Written> {
   const window = windowOf(source, rows);
-  const lines = new Lines(of.path, of.topic);
-  try {
-    for (let i = 0; i < rows.count; i++) lines.add(new Batch(await bytesOf(window, rows, i), rows.position[i]!));
-  } catch (error) {
-    if (!(error instanceof EngineError)) throw error;
-    return { pieces: lines.end(), error: error.data };
+  const matcher = of.wanted === null ? null : new Matcher(of.wanted, of.topic);
+  const lines = new Lines(of.path, of.topic, of.format, matcher);
+  for (let i = 0; i < rows.count; i++) {
+    if (matcher !== null && (rows.row[i] !== ROW.BATCH || rows.size[i]! > LARGEST || !matcher.inBatch(rows.maxTimestamp[i]!))) continue;
+    try {
+      lines.add(new Batch(await bytesOf(window, rows, i), rows.position[i]!));
+    } catch (error) {
+      if (!(error instanceof EngineError) || error.data.reason === 'changed') throw error;
+      if (matcher === null) return { pieces: lines.end(), error: error.data };
+    }
   }
   return { pieces: lines.end(), error: null };
 }

@@ -1,6 +1,7 @@
 /** The records of a batch exactly as `kafkaspec dump --format json` prints them. */
 import type { Batch } from '../log/batch';
-import { EngineError } from '../api';
+import { EngineError, type Writing } from '../api';
+import type { Matcher } from '../log/match';
 import { bytesJson, pythonJson, quoted } from './json';
 import { controlJson, decodeControl, decodeRecord, messageJson } from './messages';
 import { camel } from '../specification/facts';
@@ -30,15 +31,49 @@ export function ending(batch: Batch, control = 'null', others = ''): string {
   return `, "transactional": ${batch.isTransactional}, "control": ${control}${others}}\n`;
 }
 
+/** What a line of a record has, in its order, as JSON. */
+const COLUMNS = [
+  'file', 'position', 'offset', 'timestamp', 'timestamp_type', 'magic', 'compression', 'key', 'value', 'headers',
+  'producer_id', 'producer_epoch', 'sequence', 'transactional', 'control',
+];
+
+export const CSV_HEAD = `${COLUMNS.join(',')}\n`;
+
+/** A line of CSV from the values of JSON: texts without their quotation marks, nothing for null. */
+export function csvLine(cells: readonly string[]): string {
+  return `${cells.map(csvCell).join(',')}\n`;
+}
+
+function csvCell(json: string): string {
+  if (json === 'null') return '';
+  const text = json.startsWith('"') ? (JSON.parse(json) as string) : json;
+  return text === '' || /[",\r\n]|^\s|\s$/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
+
+/** The cells of a batch that stand before those of a record, and after them. */
+export function batchCells(batch: Batch, file: string): { before: string[]; type: string[]; producer: string[]; after: string[] } {
+  const { content } = batch;
+  return {
+    before: [pythonJson(file), String(batch.position)],
+    type: [quoted(batch.timestampType), String(batch.magic), quoted(batch.compressionName)],
+    producer: [String(content.producerId ?? -1n), String(content.producerEpoch ?? -1)],
+    after: [String(batch.isTransactional)],
+  };
+}
+
 /** Lines of the records of a batch from a number on, one at a time, each with its line end. */
-export function* recordLines(batch: Batch, file: string, topic: string | null, first = 0): Generator<string> {
-  const wrong = batch.checksumError();
+export function* recordLines(
+  batch: Batch, file: string, topic: string | null, first = 0, format: Writing['format'] = 'jsonl', matcher: Matcher | null = null,
+): Generator<string> {
+  const wrong = matcher === null ? batch.checksumError() : null;
   if (wrong !== null) throw wrong;
   const isControl = batch.isControl;
+  const own = format === 'csv' ? batchCells(batch, file) : null;
   const start = beginning(batch, file);
   const between = middle(batch);
   const from = producer(batch);
   for (const record of batch.records(first)) {
+    if (matcher !== null && !matcher.record(record, isControl)) continue;
     const key = record.key?.bytes ?? null;
     const value = record.value?.bytes ?? null;
     let [keyText, valueText, control, problem] = [bytesJson(key), bytesJson(value), 'null', ''];
@@ -59,11 +94,19 @@ export function* recordLines(batch: Batch, file: string, topic: string | null, f
       if (found.problem) problem = `, "problem": ${pythonJson(found.problem.message)}`;
     }
     const headers = record.headers.map((h) => `[${bytesJson(h.key)}, ${bytesJson(h.value)}]`).join(', ');
-    const own = batch.kind.own.map(([id, usual]) => [id, numberOf(record.made[camel(id)]), String(usual)] as const)
+    const time = record.timestamp === -1n ? 'null' : String(record.timestamp);
+    if (own !== null) {
+      yield csvLine([
+        ...own.before, String(record.offset), time, ...own.type, keyText, valueText, `[${headers}]`,
+        ...own.producer, String(record.sequence), ...own.after, control,
+      ]);
+      continue;
+    }
+    const others_ = batch.kind.own.map(([id, usual]) => [id, numberOf(record.made[camel(id)]), String(usual)] as const)
       .filter(([, value, usual]) => value !== usual).map(([id, value]) => `"${id}": ${value}`);
-    const others = own.length && batch.isSet ? `, "fields": {${own.join(', ')}}` : '';
+    const others = others_.length && batch.isSet ? `, "fields": {${others_.join(', ')}}` : '';
     yield (
-      `${start}${record.offset}, "timestamp": ${record.timestamp === -1n ? 'null' : record.timestamp}` +
+      `${start}${record.offset}, "timestamp": ${time}` +
       `${between}${keyText}, "value": ${valueText}, "headers": [${headers}]` +
       `${from}${record.sequence}${ending(batch, control, others + problem)}`
     );

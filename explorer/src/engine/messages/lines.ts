@@ -1,8 +1,10 @@
 /** The same lines as in `dump.ts`, as UTF-8: usual records go from bytes to bytes. */
+import type { Writing } from '../api';
 import type { Batch } from '../log/batch';
 import { isWalked, reader, walk, type Columns } from '../log/walk';
 import { computer } from '../specification/runtime';
-import { beginning, ending, middle, producer, recordLines } from './dump';
+import type { Matcher } from '../log/match';
+import { batchCells, beginning, csvLine, ending, middle, producer, recordLines } from './dump';
 import { bytesJson, utf8 } from './json';
 
 const PIECE = 4 << 20;
@@ -10,13 +12,21 @@ const [BLANK, QUOTE, BACKSLASH, ASCII] = [0x20, 0x22, 0x5c, 0x7f];
 type Computer = ReturnType<typeof computer>;
 const ENCODER = new TextEncoder();
 
-/** Lines of JSON that grow, in pieces of some megabytes. */
+function jsonOf(data: Uint8Array, start: number, size: number): string {
+  return bytesJson(size < 0 ? null : data.subarray(start, start + size));
+}
+
+/** Lines of JSON or CSV that grow, in pieces of some megabytes. */
 export class Lines {
   private readonly pieces: Uint8Array[] = [];
   private data = new Uint8Array(PIECE + (1 << 16));
   private size = 0;
 
-  constructor(private readonly file: string, private readonly topic: string | null) {}
+  /** @param matcher says which records are wanted; null for all of them. */
+  constructor(
+    private readonly file: string, private readonly topic: string | null,
+    private readonly format: Writing['format'] = 'jsonl', private readonly matcher: Matcher | null = null,
+  ) {}
 
   /** All pieces; nothing is added after it. */
   end(): Uint8Array[] {
@@ -31,17 +41,20 @@ export class Lines {
       walked = this.walk(batch);
       if (walked === batch.count && batch.count) return;
     }
-    for (const line of recordLines(batch, this.file, this.topic, walked)) {
+    for (const line of recordLines(batch, this.file, this.topic, walked, this.format, this.matcher)) {
       this.text(line);
       if (this.size > PIECE) this.cut();
     }
   }
 
   private walk(batch: Batch): number {
-    const wrong = batch.checksumError();
+    const { matcher } = this;
+    const wrong = matcher === null ? batch.checksumError() : null;
     if (wrong !== null) throw wrong;
     if (!batch.count) return 0;
     const payload = batch.decompressed();
+    if (matcher !== null && !matcher.inBytes(payload)) return batch.count;
+    const csv = this.format === 'csv' ? batchCells(batch, this.file) : null;
     const [start, between, from, end] = [beginning(batch, this.file), middle(batch), producer(batch), ending(batch)].map(
       (text) => ENCODER.encode(text),
     ) as [Uint8Array, Uint8Array, Uint8Array, Uint8Array];
@@ -52,8 +65,18 @@ export class Lines {
     const read = reader(record, batch.content);
     const { walked, whole } = walk(batch.kind.key, payload, batch.count, (columns, size) => {
       for (let at = 0; at < size; at++) {
+        if (matcher !== null && !matcher.columns(payload, columns, at, () => timestamp(read(columns, at))!)) continue;
         const made = read(columns, at);
         const time = timestamp(made);
+        if (csv !== null) {
+          const part = (name: string): string => jsonOf(payload, columns[`${name}.start`]![at]!, columns[`${name}.size`]![at]!);
+          this.text(csvLine([
+            ...csv.before, String(offset(made)), time === -1n ? 'null' : String(time), ...csv.type, part('key'), part('value'),
+            this.headerText(payload, columns, at), ...csv.producer, String(sequence(made)), ...csv.after, 'null',
+          ]));
+          if (this.size > PIECE) this.cut();
+          continue;
+        }
         this.bytes(start);
         this.ascii(String(offset(made)));
         this.ascii(', "timestamp": ');
@@ -70,6 +93,16 @@ export class Lines {
       }
     });
     return whole || walked < batch.count ? walked : 0;
+  }
+
+  private headerText(payload: Uint8Array, columns: Columns, at: number): string {
+    const first = columns['headers.first']![at]!;
+    const found = Array.from({ length: columns['headers.count']![at]! }, (_, item) => {
+      const part = (name: string): string =>
+        jsonOf(payload, columns[`headers.${name}.start`]![first + item]!, columns[`headers.${name}.size`]![first + item]!);
+      return `[${part('key')}, ${part('value')}]`;
+    });
+    return `[${found.join(', ')}]`;
   }
 
   private headers(payload: Uint8Array, columns: Columns, at: number): void {

@@ -103,6 +103,7 @@ interface AllFacts {
   maxOutput: number;
   topics: string[];
   snapshotTopic: string;
+  schemasTopic: string;
   heads: Record<string, [string, string, number, boolean][]>;
   messages: MessageFacts[];
   embedded: { protocol: string; fields: Record<string, string> };

@@ -24,10 +24,50 @@ export interface Row {
 export class Columns {
   readonly pieces: Rows[] = [];
   count = 0;
+  /** Lines of the list of records: one for each record, and at least one for each row. */
+  lines = 0;
+  /** For each piece, the number of the first line of each row. */
+  private readonly starts: Float64Array[] = [];
 
   add(rows: Rows): void {
+    const starts = new Float64Array(rows.count);
+    for (let i = 0; i < rows.count; i += 1) {
+      starts[i] = this.lines;
+      this.lines += linesOf(rows, i);
+    }
+    this.starts.push(starts);
     this.pieces.push(rows);
     this.count = rows.first + rows.count;
+  }
+
+  /** The line of the first record of a row. */
+  lineOf(row: number): number {
+    const number = this.pieceOf(row);
+    return this.starts[number]?.[row - (this.pieces[number]?.first ?? 0)] ?? this.lines;
+  }
+
+  /** The row that a line is of, and the number of the line in it. */
+  rowOfLine(line: number): [row: number, index: number] {
+    let low = 0;
+    let high = this.count;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (this.lineOf(middle) <= line) low = middle + 1;
+      else high = middle;
+    }
+    return [low - 1, line - this.lineOf(low - 1)];
+  }
+
+  /** Correct the number of lines of a row: what its header says may be wrong, or not be there. */
+  setLines(row: number, wanted: number): boolean {
+    const more = Math.max(1, wanted) - (this.lineOf(row + 1) - this.lineOf(row));
+    if (more === 0) return false;
+    this.starts.forEach((starts, number) => {
+      const first = this.pieces[number]?.first ?? 0;
+      for (let i = Math.max(0, row + 1 - first); i < starts.length; i += 1) starts[i] = (starts[i] ?? 0) + more;
+    });
+    this.lines += more;
+    return true;
   }
 
   check(first: number, values: Uint8Array): void {
@@ -86,6 +126,11 @@ export class Columns {
   }
 
   private piece(row: number): Rows | undefined {
+    return this.pieces[this.pieceOf(row)];
+  }
+
+  /** The number of the piece with a row; -1 if it is in none. */
+  private pieceOf(row: number): number {
     let low = 0;
     let high = this.pieces.length;
     while (low < high) {
@@ -94,6 +139,13 @@ export class Columns {
       else high = middle;
     }
     const found = this.pieces[low - 1];
-    return found && row < found.first + found.count ? found : undefined;
+    return found && row < found.first + found.count ? low - 1 : -1;
   }
+}
+
+/** Lines of a row as its header has them; a number that cannot be is none. */
+function linesOf(rows: Rows, i: number): number {
+  const records = rows.records[i] ?? 1;
+  const most = Number((rows.lastOffset[i] ?? 0n) - (rows.baseOffset[i] ?? 0n)) + 1;
+  return rows.row[i] === ROW.BATCH && records > 0 ? Math.max(1, Math.min(records, most)) : 1;
 }

@@ -1,4 +1,5 @@
 /** Files that a person gives: dropped, chosen, or listed by the server. */
+import samples from '../../../gen/samples.json';
 import type { FileInput } from '../../engine/api';
 
 const MOST = 100_000;
@@ -35,6 +36,19 @@ export function chosen(list: FileList): FileInput[] {
   return files.map((file) => ({ path: file.webkitRelativePath || file.name, size: file.size, blob: file }));
 }
 
+/** Samples that the page has inside. */
+export const SAMPLES = [
+  { name: 'sound', text: `Try a segment of Kafka ${samples.release}` },
+  { name: 'damaged', text: 'Try a damaged partition' },
+] as const;
+
+export function sample(name: (typeof SAMPLES)[number]['name']): FileInput[] {
+  return Object.entries(samples[name]).map(([path, text]) => {
+    const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+    return { path, size: bytes.length, bytes };
+  });
+}
+
 interface Listed {
   root: string;
   more: boolean;
@@ -55,7 +69,7 @@ export function pageAddress(link: string): string {
 
 export async function listed(): Promise<{ root: string; more: boolean; files: FileInput[] }> {
   const answer = await fetch('files');
-  if (!answer.ok) throw new Error(`the server answers ${answer.status}`);
+  if (!answer.ok) throw new Error(`the list of files cannot be read: the server of the page answers ${answer.status}`);
   const found = (await answer.json()) as Listed;
   const files = found.files.map(({ path, url, size }) => ({ path, size, url: new URL(url, location.href).href }));
   return { root: found.root, more: found.more, files };

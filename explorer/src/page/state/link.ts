@@ -8,6 +8,7 @@ export interface View {
   /** Entry of an index or another small file. */
   entry: number | null;
   mode: string;
+  layout: string;
   beside: string;
 }
 
@@ -23,6 +24,7 @@ export function parse(fragment: string): View {
     record: number('record'),
     entry: number('entry'),
     mode: values.get('mode') ?? '',
+    layout: values.get('show') ?? '',
     beside: values.get('beside') ?? '',
   };
 }
@@ -34,6 +36,7 @@ export function write(view: View): string {
   if (view.record !== null) values.set('record', String(view.record));
   if (view.entry !== null) values.set('entry', String(view.entry));
   if (view.mode && view.mode !== 'auto') values.set('mode', view.mode);
+  if (view.layout === 'records') values.set('show', view.layout);
   if (view.beside) values.set('beside', view.beside);
   const text = values.toString();
   return text ? `#${text}` : '';

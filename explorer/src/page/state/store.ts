@@ -12,15 +12,18 @@ import {
   type FileInfo,
   type FileInput,
   type Finding,
-  type KeyHit,
+  type Hit,
   type LookUp,
   type RecordChange,
   type RecordPage,
   type RecordView,
+  type ScanProgress,
   type ScanResult,
   type Space,
+  type Survey,
   type Table,
   type TreeTarget,
+  type Wanted,
 } from '../../engine/api';
 import { Columns } from './columns';
 import { bytes, many, parseNumber, parseTime } from './format';
@@ -46,13 +49,45 @@ export class Open {
   readonly findings = signal<Finding[]>([]);
   readonly error = signal<ErrorData | null>(null);
   readonly table: Signal<Table | null> = signal(null);
+  /** What a check in the background found; null before it. */
+  readonly survey = signal<Survey | null>(null);
+  /** Its folder, with all folders above it; empty without one. */
+  readonly dir: string;
   private readonly tables = new Map<number, Table>();
   private ended: Promise<void> | null = null;
+  private listing: Promise<void> | null = null;
 
-  constructor(readonly info: FileInfo) {}
+  constructor(readonly info: FileInfo) {
+    this.dir = info.path.slice(0, Math.max(0, info.path.lastIndexOf('/')));
+  }
 
   get isLog(): boolean {
-    return ['segment', 'kraft_snapshot', 'segment_0_7'].includes(this.info.kind);
+    return ['segment', 'kraft_snapshot'].includes(this.info.kind);
+  }
+
+  /** What is wrong with it, as far as it is known. */
+  get known(): Finding[] {
+    return this.findings.value.length ? this.findings.value : (this.survey.value?.findings ?? []);
+  }
+
+  /** Read its headers, so that its records can be listed; what is wrong is said when it is chosen. */
+  list(): Promise<void> {
+    if (!this.isLog || this.ended) return this.until(() => this.result.value !== null || this.scanned.value >= this.info.size);
+    this.listing ??= engine()
+      .list(this.info.id, (progress) => this.hear(progress))
+      .catch((error: unknown) => void (this.error.value = problem(error)));
+    return this.listing;
+  }
+
+  private hear(progress: ScanProgress): void {
+    batch(() => {
+      if (progress.rows) this.columns.add(progress.rows);
+      if (progress.checked) this.columns.check(progress.checked.first, progress.checked.values);
+      if (progress.findings?.length) this.findings.value = [...this.findings.value, ...progress.findings];
+      if (progress.pass === 'headers') this.scanned.value = progress.position;
+      else this.checking.value = `${progress.pass} ${Math.floor((progress.position / Math.max(1, progress.size)) * 100)} %`;
+      this.version.value += 1;
+    });
   }
 
   /** Read it, once; the promise is kept when all of it was read, and never broken. */
@@ -77,16 +112,8 @@ export class Open {
   }
 
   private async scan(): Promise<void> {
-    const result = await engine().scan(this.info.id, (progress) =>
-      batch(() => {
-        if (progress.rows) this.columns.add(progress.rows);
-        if (progress.checked) this.columns.check(progress.checked.first, progress.checked.values);
-        if (progress.findings?.length) this.findings.value = [...this.findings.value, ...progress.findings];
-        if (progress.pass === 'headers') this.scanned.value = progress.position;
-        else this.checking.value = `${progress.pass} ${Math.floor((progress.position / Math.max(1, progress.size)) * 100)} %`;
-        this.version.value += 1;
-      }),
-    );
+    await this.listing;
+    const result = await engine().scan(this.info.id, (progress) => this.hear(progress));
     this.result.value = result;
     this.checking.value = '';
     this.findings.value = await engine().findings(this.info.id);
@@ -147,7 +174,27 @@ export const lookUp = signal<LookUp | null>(null);
 export const beside = signal<FileId | null>(null);
 export const comparison = signal<Comparison | null>(null);
 export const busy = signal('');
-export const search = signal<{ key: string; hits: KeyHit[]; found: number; position: number; size: number; done: boolean } | null>(null);
+/** A search: what it is for, and what it has found so far. */
+export interface Search {
+  wanted: Wanted;
+  files: FileId[];
+  hits: Hit[];
+  found: number;
+  /** Bytes that were searched, and those to search. */
+  position: number;
+  size: number;
+  done: boolean;
+}
+export const search = signal<Search | null>(null);
+/** What a log is shown as: its records, or its batches and their bytes. */
+export type Layout = 'records' | 'bytes';
+export const layout = signal<Layout>('bytes');
+/** What a path has to have in it to be listed. */
+export const filter = signal('');
+export const listedFiles = computed(() => {
+  const words = filter.value.toLowerCase().split(/\s+/).filter(Boolean);
+  return files.value.filter(({ info }) => words.every((word) => info.path.toLowerCase().includes(word)));
+});
 export const opened = computed(() => files.value.length > 0);
 
 export function problem(error: unknown): ErrorData {
@@ -163,8 +210,14 @@ export async function attempt(work: () => Promise<void>): Promise<void> {
     await work();
   } catch (error) {
     const found = problem(error);
-    if (found.reason !== 'cancelled') trouble.value = `${found.detail} (${found.reason})`;
+    if (found.reason !== 'cancelled') trouble.value = inWords(found);
   }
+}
+
+/** An error in words; the reason is said where it is one of `verify`'s. */
+export function inWords({ reason, detail }: ErrorData): string {
+  const text = detail.charAt(0).toUpperCase() + detail.slice(1);
+  return ['changed', 'unreadable', 'invalid_value'].includes(reason) ? `${text}.` : `${text} (${reason})`;
 }
 
 export async function start(connected: Engine): Promise<void> {
@@ -188,24 +241,56 @@ export async function openFiles(inputs: FileInput[]): Promise<void> {
   const all = [...files.value, ...infos.map((info) => new Open(info))];
   files.value = all.sort((a, b) => (a.info.path < b.info.path ? -1 : 1));
   said.value = `${many(inputs.length, 'file')} opened`;
+  await attempt(useSchemas);
   const wanted = parse(location.hash);
   const target = files.value.find((file) => file.info.path === wanted.file);
   if (target) await restore(wanted, target);
-  else if (!current.value) {
+  else if (!current.value && new Set(files.value.map((file) => file.dir)).size < 2) {
     const first = files.value.find((file) => file.isLog && file.info.size > 0) ?? files.value[0];
     if (first) await choose(first);
   }
+  stopSurvey();
+  if (files.value.length > 1) void surveyAll();
 }
+
+/** Decode by the schemas of a registry whose topic is open. */
+async function useSchemas(): Promise<void> {
+  const topic = facts.value?.schemasTopic;
+  const logs = files.value.filter(({ info, isLog }) => isLog && info.topic === topic);
+  if (!logs.length) return;
+  const count = await engine().useSchemas(logs.map(({ info }) => info.id));
+  said.value = `${said.value}, ${many(count, 'schema')} read`;
+}
+
+/** The schema that a person gave; empty for none. */
+export const schema = signal('');
+
+export async function giveSchema(text: string): Promise<void> {
+  await attempt(async () => {
+    await engine().giveSchema(text.trim() || null);
+    schema.value = text;
+    pages.clear();
+    schemaVersion.value += 1;
+    if (row.value >= 0) await chooseRow(row.value, record.value);
+    said.value = text.trim() ? 'Keys and values are decoded by the schema.' : 'No schema is used.';
+  });
+}
+
+/** Changes when records are decoded in another way. */
+export const schemaVersion = signal(0);
 
 /** Close all files: the page is as it was at its beginning. */
 export async function closeAll(): Promise<void> {
   const ids = files.value.map((file) => file.info.id);
   stopSearch();
+  stopSurvey();
   batch(() => {
     show(null);
     files.value = [];
     mode.value = 'auto';
     where.value = 'offset';
+    filter.value = '';
+    layout.value = 'bytes';
     said.value = trouble.value = '';
   });
   history.replaceState(null, '', location.pathname);
@@ -213,14 +298,37 @@ export async function closeAll(): Promise<void> {
 }
 
 function show(file: Open | null): void {
+  if (surveying) {
+    stopSurvey();
+    queueMicrotask(() => void surveyAll());
+  }
   batch(() => {
+    if (current.value?.dir !== file?.dir) lookUp.value = search.value = null;
     current.value = file;
     row.value = record.value = entry.value = -1;
     part.value = 'batch';
     pages.clear();
-    page.value = tree.value = lookUp.value = comparison.value = search.value = null;
+    page.value = tree.value = comparison.value = null;
     lit.value = pinned.value = caret.value = beside.value = editing.value = null;
   });
+}
+
+/** Show the overview of all files. */
+export function toOverview(): void {
+  stopSearch();
+  show(null);
+  history.replaceState(null, '', location.pathname);
+}
+
+/** Choose a record or batch of any file. */
+export async function chooseAt(file: Open, wanted: number, index: number): Promise<void> {
+  if (current.value !== file) {
+    show(file);
+    row.value = wanted;
+    await file.until(() => file.columns.count > wanted);
+    if (current.value !== file) return;
+  }
+  await chooseRow(wanted, index);
 }
 
 export async function choose(file: Open): Promise<void> {
@@ -450,26 +558,27 @@ export async function goTo(how: Where, text: string): Promise<void> {
       await goToByte(file, Number(wanted));
       return;
     }
-    const log = await logOf(file);
-    const found = how === 'offset' ? engine().findOffset(log.info.id, wanted) : engine().findTime(log.info.id, wanted);
-    const answer = await found;
-    lookUp.value = answer;
-    if (answer.row === null) said.value = 'Nothing was found.';
+    const all = segmentsOf(file);
+    if (!all.length) throw new Error('no log lies beside this file');
+    const ids = all.map(({ info }) => info.id);
+    const answer = await (how === 'offset' ? engine().findOffset(ids, wanted) : engine().findTime(ids, wanted));
+    const home = answer.file === null ? undefined : byId(answer.file);
+    if (!home || answer.row === null) said.value = 'Nothing was found.';
     else {
-      await chooseRow(answer.row, answer.record ?? -1);
-      lookUp.value = answer;
+      await chooseAt(home, answer.row, answer.record ?? -1);
       said.value = answer.offset === null ? 'Found.' : `Found offset ${answer.offset}.`;
     }
+    lookUp.value = answer;
   });
 }
 
-/** The log that a file is, or lies beside; it becomes the current file. */
-async function logOf(file: Open): Promise<Open> {
-  if (file.isLog) return file;
-  const log = file.info.siblings.map(byId).find((other) => other?.isLog);
-  if (!log) throw new Error('no log lies beside this file');
-  await choose(log);
-  return log;
+/** Segments of the partition of a file, in their order; of another log, itself. */
+export function segmentsOf(file: Open): Open[] {
+  const alike = files.value.filter(
+    (other) => other.dir === file.dir && other.info.kind === 'segment' && other.info.baseOffset !== null && other.info.name.endsWith('.log'),
+  );
+  if (file.isLog && !alike.includes(file)) return [file];
+  return alike.sort((a, b) => ((a.info.baseOffset ?? 0n) < (b.info.baseOffset ?? 0n) ? -1 : 1));
 }
 
 export async function goToByte(file: Open, position: number): Promise<void> {
@@ -492,7 +601,10 @@ export async function nextDamage(step: 1 | -1): Promise<void> {
   else said.value = step > 0 ? 'No damage after this.' : 'No damage before this.';
 }
 
-// -- keys ------------------------------------------------------------------------------------
+// -- searches --------------------------------------------------------------------------------
+
+/** Where a search looks: in the current file, in its partition, or everywhere. */
+export type Scope = 'file' | 'partition' | 'all';
 
 let searching: AbortController | null = null;
 
@@ -502,23 +614,37 @@ export function stopSearch(): void {
   search.value = null;
 }
 
-export async function findKey(key: string, how: 'equals' | 'prefix' | 'contains', everywhere: boolean): Promise<void> {
+export async function find(wanted: Wanted, scope: Scope): Promise<void> {
   stopSearch();
   const file = current.value;
-  if (!file) return;
+  if (!file && scope !== 'all') return;
   const own = (searching = new AbortController());
-  search.value = { key, hits: [], found: 0, position: 0, size: 1, done: false };
+  const within = scope === 'file' || !file ? [file] : segmentsOf(file);
+  const looked = (scope === 'all' ? files.value : within).filter((one) => one?.isLog === true) as Open[];
+  const ids = looked.map(({ info }) => info.id);
+  const before = new Map<FileId, number>();
+  let size = 0;
+  for (const { info } of looked) {
+    before.set(info.id, size);
+    size += info.size;
+  }
+  search.value = { wanted, files: ids, hits: [], found: 0, position: 0, size: Math.max(1, size), done: false };
   await attempt(async () => {
-    const wanted = everywhere ? files.value.filter((one) => one.isLog) : [file];
-    await engine().findKey(
-      { files: wanted.map((one) => one.info.id), key, how },
-      (progress) => {
-        if (own.signal.aborted || !search.value) return;
-        const hits = [...search.value.hits, ...progress.hits];
-        search.value = { ...search.value, hits, found: progress.found, position: progress.position, size: progress.size };
-      },
-      { signal: own.signal },
-    );
+    try {
+      await engine().find(
+        { files: ids, wanted },
+        (progress) => {
+          if (own.signal.aborted || !search.value) return;
+          const hits = progress.hits.length ? [...search.value.hits, ...progress.hits] : search.value.hits;
+          const position = (before.get(progress.file) ?? 0) + progress.position;
+          search.value = { ...search.value, hits, found: progress.found, position };
+        },
+        { signal: own.signal },
+      );
+    } catch (error) {
+      if (!own.signal.aborted) search.value = null;
+      throw error;
+    }
     if (search.value && !own.signal.aborted) {
       search.value = { ...search.value, done: true };
       said.value = `${many(search.value.found, 'record')} found`;
@@ -526,13 +652,48 @@ export async function findKey(key: string, how: 'equals' | 'prefix' | 'contains'
   });
 }
 
-export async function openHit(hit: KeyHit): Promise<void> {
+export async function openHit(hit: Hit): Promise<void> {
   const file = byId(hit.file);
   if (!file) return;
   const kept = search.value;
-  if (current.value !== file) await choose(file);
+  await chooseAt(file, hit.row, hit.index);
   search.value = kept;
-  await chooseRow(hit.row, hit.index);
+}
+
+// -- checks in the background ----------------------------------------------------------------
+
+/** Changes when files were checked, some times a second. */
+export const surveyed = signal(0);
+const SHOWN_MS = 100;
+let surveying: AbortController | null = null;
+
+/** Check every file, one after the other, while nothing else is read; what a person opens comes first. */
+export async function surveyAll(): Promise<void> {
+  if (surveying) return;
+  const own = (surveying = new AbortController());
+  let since = performance.now();
+  for (const next of files.value) {
+    if (next.survey.value !== null || next.error.value !== null) continue;
+    await current.value?.begin();
+    if (own.signal.aborted) return;
+    try {
+      next.survey.value = await engine().survey(next.info.id, () => undefined, { signal: own.signal });
+    } catch (error) {
+      if (own.signal.aborted) return;
+      next.error.value = problem(error);
+    }
+    if (performance.now() - since > SHOWN_MS) {
+      surveyed.value += 1;
+      since = performance.now();
+    }
+  }
+  surveying = null;
+  surveyed.value += 1;
+}
+
+function stopSurvey(): void {
+  surveying?.abort();
+  surveying = null;
 }
 
 // -- two files -------------------------------------------------------------------------------
@@ -561,6 +722,7 @@ export const view = computed<View>(() => ({
   record: record.value < 0 ? null : record.value,
   entry: entry.value < 0 ? null : entry.value,
   mode: mode.value,
+  layout: layout.value,
   beside: beside.value === null ? '' : (byId(beside.value)?.info.path ?? ''),
 }));
 
@@ -570,6 +732,7 @@ async function restore(wanted: View, file: Open): Promise<void> {
   restoring = true;
   try {
     if ((MODES as readonly string[]).includes(wanted.mode)) mode.value = wanted.mode as Mode;
+    if (wanted.layout === 'records') layout.value = 'records';
     if (current.value !== file) await choose(file);
     const { at } = wanted;
     if (at !== null) await file.until(() => file.scanned.value > at);

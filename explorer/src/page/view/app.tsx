@@ -4,7 +4,7 @@ import type { JSX } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import type { FileInput } from '../../engine/api';
 import { bytes, many, printable } from '../state/format';
-import { chosen as chosenFiles, dropped, SERVED } from '../state/input';
+import { chosen as chosenFiles, dropped, SAMPLES, SERVED, sample } from '../state/input';
 import {
   attempt,
   busy,
@@ -12,6 +12,8 @@ import {
   closeAll,
   current,
   files,
+  inWords,
+  layout,
   lookUp,
   mode,
   MODES,
@@ -23,6 +25,7 @@ import {
   said,
   search,
   stopSearch,
+  toOverview,
   trouble,
   undo,
   type Open,
@@ -34,11 +37,14 @@ import { Beside, Compared } from './compare';
 import { FieldFacts, Fields, Parts } from './fields';
 import { Files } from './files';
 import { Findings } from './findings';
-import { GoTo, Hits, KeyFilter, Steps } from './going';
-import { Help, helping } from './help';
+import { Find, GoTo, Hits, Steps } from './going';
+import { Help, helping, Legend } from './help';
 import { FileMap } from './map';
+import { Overview } from './overview';
+import { PartitionRecords } from './partition';
 import { OneRecord, Records } from './records';
-import { Json, saveAll, saveEdited, showJson } from './saving';
+import { Json, SaveAs, saveAll, saveEdited, showJson } from './saving';
+import { GiveSchema } from './schema';
 import { Entries } from './table';
 
 const dragging = signal(false);
@@ -125,8 +131,17 @@ function Welcome(): JSX.Element {
           </button>
           <button onClick={() => document.getElementById('open-folder')?.click()}>Open a folder</button>
         </div>
+        {!SERVED && (
+          <p class="buttons">
+            {SAMPLES.map(({ name, text }) => (
+              <button id={`sample-${name}`} onClick={() => take(sample(name))}>
+                {text}
+              </button>
+            ))}
+          </p>
+        )}
         <p class="hint">
-          Press <kbd>?</kbd> for all keys.
+          Press <kbd>?</kbd> for all keys, and what all marks mean.
         </p>
       </div>
     </main>
@@ -203,8 +218,44 @@ function RecordEdits(): JSX.Element | null {
   );
 }
 
+/** The two ways to look at a log. */
+function Layouts(): JSX.Element {
+  return (
+    <div class="switch right" role="group" aria-label="Show">
+      <button id="show-records" aria-pressed={layout.value === 'records'} onClick={() => (layout.value = 'records')}>
+        Records
+      </button>
+      <button id="show-bytes" aria-pressed={layout.value === 'bytes'} onClick={() => (layout.value = 'bytes')}>
+        Batches and bytes
+      </button>
+    </div>
+  );
+}
+
+/** The records of the partition, and the chosen one. */
+function RecordPanels(): JSX.Element {
+  return (
+    <div class="panels partition">
+      <section class="panel" aria-label="Records">
+        <PartitionRecords />
+      </section>
+      <section class="panel" aria-label="Record">
+        <div class="bar">
+          <h2>Record</h2>
+          <span class="right">
+            <SaveAs id="save" save={(format) => void saveAll(format)} />
+          </span>
+        </div>
+        <OneRecord />
+        {record.value < 0 && <p class="none">Choose a record.</p>}
+      </section>
+    </div>
+  );
+}
+
 function Panels({ file }: { file: Open }): JSX.Element {
   const log = file.isLog;
+  if (log && layout.value === 'records') return <RecordPanels />;
   const tabs = log
     ? ([
         ['list', 'Batches'],
@@ -238,9 +289,7 @@ function Panels({ file }: { file: Open }): JSX.Element {
                 <button class="small" id="show-json" onClick={() => void showJson()}>
                   JSON
                 </button>
-                <button class="small" id="save-json" onClick={() => void saveAll()}>
-                  Save file as JSON
-                </button>
+                <SaveAs id="save" save={(format) => void saveAll(format)} />
               </span>
             </div>
             <Records />
@@ -270,12 +319,16 @@ function cycle(): void {
 
 /** Show the part of a narrow window that an element is in, and go there. */
 function go(id: string): void {
+  if (BYTES.includes(id)) layout.value = 'bytes';
   const element = document.getElementById(id);
   const name = element?.closest<HTMLElement>('.panel')?.dataset['name'];
   if (name === 'list' || name === 'records' || name === 'fields') panel.value = name;
   wanted = id;
   requestAnimationFrame(() => focus(id, 20));
 }
+
+/** Parts that only one way to look at a log has. */
+const BYTES = ['batches', 'bytes', 'tree'];
 
 /** The part that was asked for last. */
 let wanted = '';
@@ -295,7 +348,9 @@ const COMMANDS: Record<string, () => void> = {
   f: () => go('files'),
   m: () => go('map'),
   b: () => go(current.value?.isLog ? 'batches' : 'entries'),
-  r: () => go('records'),
+  r: () => go(current.value?.isLog && layout.value === 'records' ? 'all' : 'records'),
+  w: () => (layout.value = layout.value === 'records' ? 'bytes' : 'records'),
+  a: toOverview,
   h: () => go('bytes'),
   t: () => go('tree'),
   g: () => go('place'),
@@ -381,18 +436,28 @@ export function App(): JSX.Element {
             <Files />
           </nav>
           <main class="main">
+            {!file && (
+              <>
+                <div class="tools" role="group" aria-label="Find">
+                  <Find />
+                </div>
+                <Hits />
+                <Overview />
+              </>
+            )}
             {file && (
               <>
                 <Summary file={file} />
                 {file.isLog && <FileMap file={file} />}
                 <div class="tools" role="group" aria-label="Go to and find">
                   <GoTo />
-                  {file.isLog && <KeyFilter />}
+                  {file.isLog && <Find />}
                   <Beside />
+                  {file.isLog && <Layouts />}
                 </div>
                 {file.error.value && (
                   <p class="trouble" role="alert">
-                    {printable(file.error.value.detail)} ({file.error.value.reason})
+                    {printable(inWords(file.error.value))}
                   </p>
                 )}
                 <Findings />
@@ -400,6 +465,7 @@ export function App(): JSX.Element {
                 <Hits />
                 <Compared />
                 <Panels file={file} />
+                {file.isLog && <Legend />}
               </>
             )}
           </main>
@@ -407,6 +473,7 @@ export function App(): JSX.Element {
       )}
       <Help />
       <Json />
+      <GiveSchema />
     </div>
   );
 }

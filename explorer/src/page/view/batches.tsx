@@ -2,6 +2,7 @@
 import type { JSX } from 'preact';
 import { CHECK, FLAG, ROW } from '../../engine/api';
 import type { Row } from '../state/columns';
+import { isDamaged } from '../state/partition';
 import { bytes, count, time } from '../state/format';
 import { chooseRow, facts, row, type Open } from '../state/store';
 import { VirtualTable } from './virtual';
@@ -13,18 +14,15 @@ const COLUMNS = [
   { name: 'Size', kind: 'number' },
   { name: 'Codec', kind: 'codec' },
   { name: 'Newest', kind: 'time' },
+  { name: 'Producer', kind: 'producer', title: 'producer id, epoch, and first sequence' },
   { name: 'Marks', kind: 'marks', title: 'T transaction, C control, A append time, ✓ checksum holds, ▲ damage' },
 ];
-
-export function isDamaged(held: Row): boolean {
-  return held.kind === ROW.DAMAGED || held.checked === CHECK.DAMAGED;
-}
 
 export function codecName(codec: number): string {
   return facts.value?.codecs[codec] ?? '–';
 }
 
-function marks(held: Row): string {
+export function marks(held: Row): string {
   const found = [
     held.flags & FLAG.TRANSACTIONAL ? 'T' : '',
     held.flags & FLAG.CONTROL ? 'C' : '',
@@ -35,8 +33,8 @@ function marks(held: Row): string {
 }
 
 function cells(held: Row): string[] {
-  if (held.kind === ROW.TAIL) return [count(held.position), 'end of the log', '', bytes(held.size), '', '', '■'];
-  if (held.kind === ROW.DAMAGED) return [count(held.position), 'damaged', '', bytes(held.size), '', '', '▲'];
+  if (held.kind === ROW.TAIL) return [count(held.position), 'end of the log', '', bytes(held.size), '', '', '', '■'];
+  if (held.kind === ROW.DAMAGED) return [count(held.position), 'damaged', '', bytes(held.size), '', '', '', '▲'];
   const first = held.baseOffset;
   const offsets = first === held.lastOffset ? `${first}` : `${first}–${held.lastOffset}`;
   return [
@@ -46,6 +44,7 @@ function cells(held: Row): string[] {
     bytes(held.size),
     codecName(held.codec),
     time(held.maxTimestamp),
+    held.producerId < 0n ? '' : `${held.producerId}/${held.producerEpoch}:${held.baseSequence}`,
     marks(held),
   ];
 }

@@ -1,6 +1,6 @@
 /** The list of files, by folder. */
 import type { JSX } from 'preact';
-import { attempt, choose, current, files, type Open } from '../state/store';
+import { attempt, choose, current, files, filter, listedFiles, surveyed, toOverview, type Open } from '../state/store';
 import { bytes, printable } from '../state/format';
 import { VirtualTable } from './virtual';
 
@@ -18,8 +18,8 @@ function linesOf(all: Open[]): Line[] {
   const found: Line[] = [];
   let folder: string | null = null;
   for (const file of all) {
-    if (file.info.folder !== folder) {
-      folder = file.info.folder;
+    if (file.dir !== folder) {
+      folder = file.dir;
       if (folder) found.push({ file: null, text: printable(folder) });
     }
     found.push({ file, text: printable(file.info.name) });
@@ -33,8 +33,22 @@ function stem(name: string): string {
   return dot ? name.slice(0, dot[0].length - 1) : name;
 }
 
+/** A number without most of its zeros, which are all that two names of a folder have in common. */
+function short(name: string): JSX.Element | string {
+  const zeros = /^0{4,}(?=\d)/.exec(name)?.[0];
+  return zeros ? (
+    <>
+      <span class="zeros">{zeros}</span>
+      {name.slice(zeros.length)}
+    </>
+  ) : (
+    name
+  );
+}
+
 export function Files(): JSX.Element {
-  const shown = linesOf(files.value);
+  const shown = linesOf(listedFiles.value);
+  void surveyed.value;
   const pick = (row: number): void => {
     const line = shown[row]?.file ? shown[row] : shown[row + 1];
     if (line?.file) void attempt(() => choose(line.file as Open));
@@ -46,15 +60,31 @@ export function Files(): JSX.Element {
     else pick(row);
   };
   return (
-    <VirtualTable
+    <>
+      <div class="bar">
+        <button class="small" id="overview-button" aria-pressed={current.value === null} onClick={toOverview}>
+          Overview
+        </button>
+        <input
+          id="filter"
+          type="search"
+          autocomplete="off"
+          spellcheck={false}
+          aria-label="Filter files"
+          placeholder="filter"
+          value={filter.value}
+          onInput={(event) => (filter.value = event.currentTarget.value)}
+        />
+      </div>
+      <VirtualTable
       id="files"
       label="Files"
       columns={COLUMNS}
       count={shown.length}
       height={24}
       chosen={chosen}
-      version={files.value}
-      none="No files"
+      version={listedFiles.value}
+      none={files.value.length ? 'No file has that in its path' : 'No files'}
       choose={step}
       enter={() => document.getElementById('batches')?.focus()}
       state={(row) => (shown[row]?.file ? '' : 'folder')}
@@ -62,18 +92,21 @@ export function Files(): JSX.Element {
         const line = shown[row];
         if (!line) return null;
         const file = line.file;
-        const damage = file?.findings.value.some((one) => one.severity === 'error');
+        const damage = file?.known.some((one) => one.severity === 'error');
+        const tail = !damage && file?.known.some((one) => one.severity === 'warning');
         return [
-          <span title={line.text} class={damage ? 'file damaged' : 'file'}>
+          <span title={line.text} class={damage ? 'file damaged' : tail ? 'file warned' : 'file'}>
             {damage && <span>▲ </span>}
-            <span class={stem(line.text) === line.text ? 'stem' : 'stem digits'}>
-              <bdi>{file ? stem(line.text) : line.text}</bdi>
+            {tail && <span>■ </span>}
+            <span class={file && stem(line.text) === line.text ? 'stem' : 'stem digits'}>
+              <bdi>{file ? short(stem(line.text)) : line.text}</bdi>
             </span>
             {file && <span>{line.text.slice(stem(line.text).length)}</span>}
           </span>,
           file ? bytes(file.info.size) : '',
         ];
       }}
-    />
+      />
+    </>
   );
 }

@@ -1,28 +1,34 @@
-/** Going somewhere: an offset, a time, a byte, a key; the steps of the look-up. */
+/** Going somewhere: an offset, a time, a byte; the steps of the look-up; searches and what they find. */
 import { signal } from '@preact/signals';
 import type { JSX } from 'preact';
-import { bytes, many, printable, time } from '../state/format';
+import { bytes, many, parseTime, printable, time } from '../state/format';
 import {
+  attempt,
   byId,
   chooseEntry,
   choose,
   chooseRow,
   current,
   files,
-  findKey,
+  find,
   goTo,
   goToByte,
   lookUp,
   openHit,
   search,
+  segmentsOf,
   stopSearch,
   where,
+  type Scope,
   type Where,
 } from '../state/store';
-import type { Step } from '../../engine/api';
+import type { How, Step, Wanted, Where as InRecord } from '../../engine/api';
+import { SaveAs, saveFound } from './saving';
 
-const how = signal<'equals' | 'prefix' | 'contains'>('equals');
-const everywhere = signal(false);
+const place = signal('key');
+const how = signal<How>('equals');
+const scope = signal<Scope>('file');
+const timed = signal(false);
 
 const HINTS: Record<Where, string> = {
   offset: 'such as 42',
@@ -63,36 +69,72 @@ export function GoTo(): JSX.Element {
   );
 }
 
-export function KeyFilter(): JSX.Element {
+const PLACES: Record<string, { text: string; where: InRecord[] }> = {
+  key: { text: 'Key', where: ['key'] },
+  value: { text: 'Value', where: ['value'] },
+  headers: { text: 'Header', where: ['headers'] },
+  any: { text: 'Anything', where: ['key', 'value', 'headers'] },
+};
+const HOWS: Record<How, string> = { equals: 'is', prefix: 'begins with', contains: 'has', regex: 'matches', json: 'JSON path' };
+const FINDS: Record<How, string> = {
+  equals: 'text', prefix: 'text', contains: 'text', regex: '^order-[0-9]+$', json: '$.lines[*].sku = "K7"',
+};
+
+/** A time of a field, null without one. */
+function bound(form: HTMLFormElement, name: string): bigint | null {
+  const input = form.elements.namedItem(name);
+  if (!(input instanceof HTMLInputElement) || !input.value.trim()) return null;
+  const found = parseTime(input.value);
+  if (found === null) throw new Error(`“${input.value}” is not a time (milliseconds, or ISO 8601)`);
+  return found;
+}
+
+export function Find(): JSX.Element {
+  const file = current.value;
+  const several = file ? segmentsOf(file).length > 1 : false;
+  const logs = files.value.filter((one) => one.isLog).length;
+  const within = several && scope.value === 'file' ? 'partition' : scope.value;
   return (
     <form
-      class="tool"
+      class="tool find"
       onSubmit={(event) => {
         event.preventDefault();
-        const input = event.currentTarget.elements.namedItem('key');
-        if (input instanceof HTMLInputElement) void findKey(input.value, how.value, everywhere.value);
+        const form = event.currentTarget;
+        const input = form.elements.namedItem('key');
+        if (!(input instanceof HTMLInputElement)) return;
+        void attempt(async () => {
+          const { where } = PLACES[place.value] ?? PLACES['key']!;
+          const [from, to] = [bound(form, 'from'), bound(form, 'to')];
+          if (from !== null && to !== null && to < from) throw new Error('the search ends before it begins');
+          await find({ text: input.value, how: how.value, where, from, to }, file ? within : 'all');
+        });
       }}
     >
-      <select
-        aria-label="Key"
-        id="how"
-        value={how.value}
-        onChange={(event) => (how.value = event.currentTarget.value as typeof how.value)}
-      >
-        <option value="equals">Key is</option>
-        <option value="prefix">Key begins</option>
-        <option value="contains">Key has</option>
+      <select aria-label="Where to find it" id="what" value={place.value} onChange={(event) => (place.value = event.currentTarget.value)}>
+        {Object.entries(PLACES).map(([name, { text }]) => (
+          <option value={name}>{text}</option>
+        ))}
       </select>
-      <input id="key" name="key" autocomplete="off" spellcheck={false} aria-label="Key to find" placeholder="key" />
-      {files.value.filter((file) => file.isLog).length > 1 && (
-        <label>
-          <input
-            type="checkbox"
-            checked={everywhere.value}
-            onChange={(event) => (everywhere.value = event.currentTarget.checked)}
-          />{' '}
-          all files
-        </label>
+      <select aria-label="How to find it" id="how" value={how.value} onChange={(event) => (how.value = event.currentTarget.value as How)}>
+        {Object.entries(HOWS).map(([name, text]) => (
+          <option value={name}>{text}</option>
+        ))}
+      </select>
+      <input id="key" name="key" autocomplete="off" spellcheck={false} aria-label="What to find" placeholder={FINDS[how.value]} />
+      {timed.value && (
+        <>
+          <input id="from" name="from" autocomplete="off" spellcheck={false} aria-label="From this time" placeholder="from 2026-01-31T12:00" />
+          <input id="to" name="to" autocomplete="off" spellcheck={false} aria-label="To this time" placeholder="to" />
+        </>
+      )}
+      <button type="button" id="timed" aria-pressed={timed.value} title="Only records of a time" onClick={() => (timed.value = !timed.value)}>
+        Time
+      </button>
+      {file && logs > 1 && (
+        <select aria-label="Files to search" id="scope" value={within} onChange={(event) => (scope.value = event.currentTarget.value as Scope)}>
+          {several ? <option value="partition">in the partition</option> : <option value="file">in this file</option>}
+          <option value="all">in all files</option>
+        </select>
       )}
       <button>Find</button>
     </form>
@@ -104,10 +146,10 @@ async function follow(step: Step): Promise<void> {
   if (!file) return;
   const kept = lookUp.value;
   if (current.value !== file) await choose(file);
-  lookUp.value = kept;
   if (step.entry !== null) await chooseEntry(step.entry);
   else if (step.row !== null) await chooseRow(step.row);
-  await goToByte(file, step.start);
+  if (step.end > step.start) await goToByte(file, step.start);
+  lookUp.value = kept;
 }
 
 export function Steps(): JSX.Element | null {
@@ -134,19 +176,31 @@ export function Steps(): JSX.Element | null {
 
 const MOST = 500;
 
+/** What a search is for, in words. */
+function inWords({ text, how, where, from, to }: Wanted): string {
+  const named = Object.values(PLACES).find((one) => one.where.join() === where.join())?.text ?? '';
+  const what = typeof text === 'string' && text !== '' ? `${named} ${HOWS[how]} “${text}”` : how === 'equals' ? `${named} is empty` : 'Every record';
+  return [what, from !== null && `from ${time(from)}`, to !== null && `to ${time(to)}`].filter(Boolean).join(' ');
+}
+
 export function Hits(): JSX.Element | null {
   const found = search.value;
   if (!found) return null;
   return (
-    <section class="result" aria-label="Records with the key" id="hits">
+    <section class="result" aria-label="Records that were found" id="hits">
       <header>
         <h2>
-          {many(found.found, 'record')} <small>“{printable(found.key)}”</small>
+          {many(found.found, 'record')} <small>{printable(inWords(found.wanted))}</small>
         </h2>
         {!found.done && (
           <progress max={found.size} value={found.position} aria-label="Searched">
             {bytes(found.position)}
           </progress>
+        )}
+        {found.done && found.found > 0 && (
+          <span class="right">
+            <SaveAs id="found" save={(format) => void saveFound(format)} />
+          </span>
         )}
         <button class="close" aria-label={found.done ? 'Close the records' : 'Stop'} onClick={stopSearch}>
           ×
@@ -159,7 +213,7 @@ export function Hits(): JSX.Element | null {
             {hit.file !== current.value?.info.id && printable(byId(hit.file)?.info.path ?? '')}
           </li>
         ))}
-        {found.found > MOST && <li>{many(found.found - MOST, 'more record')}</li>}
+        {found.found > MOST && <li>{many(found.found - MOST, 'more record')}: all of them are saved</li>}
       </ol>
     </section>
   );

@@ -17,6 +17,8 @@ import {
   turnTo,
   type Mode,
 } from '../state/store';
+import { Around } from './around';
+import { giving } from './schema';
 import { VirtualTable } from './virtual';
 
 const COLUMNS = [
@@ -28,7 +30,7 @@ const COLUMNS = [
 const PREVIEW = 200;
 const LONGEST = 1 << 16;
 
-function preview(content: Content, message: string | null): JSX.Element | string {
+export function preview(content: Content, message: string | null): JSX.Element | string {
   if (content.bytes === null) return <i class="null">null</i>;
   if (message !== null) return <span class="message">{printable(message.slice(0, PREVIEW))}</span>;
   if (content.text !== null) return content.size ? printable(content.text.slice(0, PREVIEW)) : <i class="null">empty</i>;
@@ -86,7 +88,8 @@ function pretty(text: string): string {
   }
 }
 
-function decode(data: Uint8Array): string | null {
+/** The text of bytes that are UTF-8, else null. */
+export function utf8(data: Uint8Array): string | null {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(data);
   } catch {
@@ -103,7 +106,7 @@ export function display(data: Uint8Array, message: string | null, wanted: Mode):
   if (message !== null && (wanted === 'auto' || wanted === 'message')) {
     return { text: lines(pretty(message)), how: 'decoded' };
   }
-  const text = wanted === 'hex' ? null : decode(data);
+  const text = wanted === 'hex' ? null : utf8(data);
   if (text === null) return { text: hexLines(data), how: wanted === 'hex' ? 'hex' : 'hex: no UTF-8' };
   if (wanted === 'json' || (wanted === 'auto' && looksLikeJson(text))) {
     return { text: lines(pretty(text)), how: 'JSON' };
@@ -153,9 +156,9 @@ function Part({ name, content, index }: { name: 'key' | 'value'; content: Conten
 }
 
 function headerText(header: Header): string {
-  const name = decode(header.key) ?? hexLines(header.key);
+  const name = utf8(header.key) ?? hexLines(header.key);
   if (header.value === null) return `${printable(name)}: null`;
-  return `${printable(name)}: ${printable(decode(header.value) ?? hexLines(header.value))}`;
+  return `${printable(name)}: ${printable(utf8(header.value) ?? hexLines(header.value))}`;
 }
 
 export function OneRecord(): JSX.Element | null {
@@ -163,7 +166,7 @@ export function OneRecord(): JSX.Element | null {
   const held = page.value;
   if (!one || !held) return null;
   return (
-    <section id="record" aria-label={`Record ${one.offset}`}>
+    <section id="record" tabIndex={-1} aria-label={`Record ${one.offset}`}>
       <header class="bar">
         <h2>
           Record <b>{String(one.offset)}</b>
@@ -172,7 +175,10 @@ export function OneRecord(): JSX.Element | null {
           {one.index + 1} of {count(held.total)} · {time(one.timestamp)} {one.timestamp === null ? '' : held.timestampType}
           {one.sequence >= 0 && ` · sequence ${one.sequence}`} · {held.compression}
         </span>
-        <label class="right">
+        <button class="small right" id="give-schema" title="Decode keys and values by a schema" onClick={() => (giving.value = true)}>
+          Schema
+        </button>
+        <label>
           show as{' '}
           <select
             id="mode"
@@ -185,6 +191,7 @@ export function OneRecord(): JSX.Element | null {
           </select>
         </label>
       </header>
+      <Around />
       {one.control && (
         <p class="finding note" role="note">
           Control record: <b>{one.control}</b>

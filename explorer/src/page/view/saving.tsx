@@ -1,9 +1,10 @@
-/** Edited files, and records as JSON lines, as `kafkaspec dump --format json` prints them: to see, copy or save. */
+/** Edited files, and records as JSON lines, as `kafkaspec dump --format json` prints them, or CSV: to see, copy or save. */
 import { signal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import { bytes, lines } from '../state/format';
-import { attempt, busy, current, engine, row, said, type Open } from '../state/store';
+import type { Wanted, Writing } from '../../engine/api';
+import { attempt, busy, byId, current, engine, layout, row, said, search, segmentsOf, type Open } from '../state/store';
 
 const MOST = 1 << 20;
 const text = signal<string | null>(null);
@@ -65,18 +66,17 @@ async function sinkFor(size: number, name: string, type: string): Promise<Sink |
 
 /** Write something in pieces; `make` calls `piece` for each of them, and waits for it. */
 async function write(
-  name: string, type: string, what: string, make: (file: Open, piece: (data: Uint8Array) => Promise<void>) => Promise<void>,
+  from: number, name: string, type: string, what: string, make: (piece: (data: Uint8Array) => Promise<void>) => Promise<void>,
 ): Promise<void> {
-  const file = current.value;
-  if (!file || busy.value) return;
+  if (busy.value) return;
   busy.value = `Writing ${what} …`;
   try {
     await attempt(async () => {
-      const sink = await sinkFor(file.info.size, name, type);
+      const sink = await sinkFor(from, name, type);
       if (sink === null) return;
       let size = 0;
       try {
-        await make(file, async (data) => {
+        await make(async (data) => {
           await sink.write(data);
           size += data.length;
           busy.value = `Writing ${what}, ${bytes(size)} …`;
@@ -93,11 +93,46 @@ async function write(
   }
 }
 
-/** Save all records of the file. */
-export async function saveAll(): Promise<void> {
+type Format = Writing['format'];
+const FORMATS: Record<Format, { name: string; type: string }> = {
+  jsonl: { name: 'JSON lines', type: LINES },
+  csv: { name: 'CSV', type: 'text/csv' },
+};
+
+/** Save all records of the file, or of its partition if that is what is shown. */
+export async function saveAll(format: Format): Promise<void> {
   const file = current.value;
   if (!file?.isLog) return;
-  await write(`${file.info.name}.jsonl`, LINES, 'JSON lines', ({ info }, piece) => engine().fileJson(info.id, piece));
+  const all = layout.value === 'records' ? segmentsOf(file) : [file];
+  await saveRecords(all, all.length > 1 ? `${file.info.folder}` : file.info.name, format, null);
+}
+
+/** Save the records that a search found: all of them, not only those that are listed. */
+export async function saveFound(format: Format): Promise<void> {
+  const found = search.value;
+  const all = (found?.files ?? []).map(byId).filter((file) => file !== undefined);
+  if (found) await saveRecords(all, 'found', format, found.wanted);
+}
+
+async function saveRecords(all: Open[], name: string, format: Format, wanted: Wanted | null): Promise<void> {
+  const size = all.reduce((sum, { info }) => sum + info.size, 0);
+  const ids = all.map(({ info }) => info.id);
+  const { name: what, type } = FORMATS[format];
+  await write(size, `${name}.${format}`, type, what, (piece) => engine().write({ files: ids, format, wanted }, piece));
+}
+
+/** Buttons that save records in each of the formats. */
+export function SaveAs({ id, save }: { id: string; save: (format: Format) => void }): JSX.Element {
+  return (
+    <>
+      <button class="small" id={`${id}-json`} title="Save as JSON lines, as dump --format json prints them" onClick={() => save('jsonl')}>
+        Save JSON
+      </button>
+      <button class="small" id={`${id}-csv`} title="Save as CSV, with the same columns" onClick={() => save('csv')}>
+        CSV
+      </button>
+    </>
+  );
 }
 
 const PIECE = 4 << 20;
@@ -106,7 +141,8 @@ const PIECE = 4 << 20;
 export async function saveEdited(): Promise<void> {
   const file = current.value;
   if (!file) return;
-  await write(file.info.name, 'application/octet-stream', 'the file', async ({ info }, piece) => {
+  const { info } = file;
+  await write(info.size, info.name, 'application/octet-stream', 'the file', async (piece) => {
     for (let at = 0; at < info.size; at += PIECE) {
       await piece(await engine().bytes(info.id, at, Math.min(info.size, at + PIECE)));
     }

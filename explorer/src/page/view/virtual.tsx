@@ -26,6 +26,8 @@ interface Props {
   state?: (row: number) => string;
   choose: (row: number) => void;
   enter?: (row: number) => void;
+  /** What a click does, if it does not only choose. */
+  click?: (row: number) => void;
   none: string;
 }
 
@@ -96,7 +98,7 @@ export function VirtualTable(props: Props): JSX.Element {
         aria-rowindex={row + 2}
         aria-selected={row === chosen}
         style={{ transform: `translateY(${place}px)`, height: `${height}px` }}
-        onClick={() => props.choose(row)}
+        onClick={() => (props.click ?? props.choose)(row)}
         onDblClick={() => props.enter?.(row)}
       >
         {props.columns.map((column, number) => (

@@ -1,0 +1,134 @@
+/** Keys and values that were serialized by schemas: those of a registry's topic, or one that is given. */
+import { parse, Refused } from '../specification/runtime';
+import { utf8 } from '../messages/json';
+import { AvroError, compileAvro, type NamedTypes } from './avro';
+
+const FRAME = 'schema_frame.id_frame';
+
+interface Schema {
+  subject: string;
+  version: number;
+  type: string;
+  text: string;
+  references: { subject: string; version: number }[];
+  decode: ((payload: Uint8Array) => string) | null;
+}
+
+export interface SchemaValue {
+  /** JSON in one line; null where it is not decoded. */
+  json: string | null;
+  /** Name of the schema: `orders-value 3 (id 7)`. */
+  name: string;
+  problem: string | null;
+}
+
+/** Schemas by their ids, and one for what has no id. */
+export class Schemas {
+  private readonly byId = new Map<number, Schema>();
+  private readonly byVersion = new Map<string, Schema>();
+  private given: { name: string; decode: (payload: Uint8Array) => string } | null = null;
+
+  get count(): number {
+    return this.byId.size;
+  }
+
+  /** Forget all of a registry. */
+  clear(): void {
+    this.byId.clear();
+    this.byVersion.clear();
+  }
+
+  /** Take a record of a registry's topic, if it is one of a schema. */
+  add(key: Uint8Array | null, value: Uint8Array | null): void {
+    const [known, found] = [object(key), object(value)];
+    if (known?.['keytype'] !== 'SCHEMA' || typeof found?.['id'] !== 'number' || typeof found['schema'] !== 'string') return;
+    const schema: Schema = {
+      subject: String(known['subject']), version: Number(known['version']), type: String(found['schemaType'] ?? 'AVRO'),
+      text: found['schema'], references: Array.isArray(found['references']) ? (found['references'] as Schema['references']) : [],
+      decode: null,
+    };
+    this.byId.set(found['id'], schema);
+    this.byVersion.set(`${schema.subject} ${schema.version}`, schema);
+  }
+
+  /**
+   * Use a schema of Avro for what no registry has a schema for; null for none.
+   *
+   * @throws AvroError if it is none.
+   */
+  give(text: string | null): void {
+    this.given = text === null ? null : { name: 'given schema', decode: compileAvro(json(text)) };
+  }
+
+  /** What a key or value is, by its schema; null if no schema is known for it. */
+  read(data: Uint8Array): SchemaValue | null {
+    let payload = data;
+    let found: { name: string; decode: (payload: Uint8Array) => string } | null = null;
+    let name = '';
+    try {
+      if (this.byId.size || this.given) {
+        const frame = framed(data);
+        const schema = frame && this.byId.get(frame.id);
+        if (frame && schema) {
+          payload = frame.payload;
+          name = `${schema.subject} ${schema.version} (id ${frame.id})`;
+          found = { name, decode: (schema.decode ??= this.decoder(schema, 0)) };
+        }
+      }
+      found ??= this.given;
+      if (found === null) return null;
+      name = found.name;
+      return { json: found.decode(payload), name, problem: null };
+    } catch (error) {
+      if (!(error instanceof AvroError)) throw error;
+      return { json: null, name, problem: error.message };
+    }
+  }
+
+  private decoder(schema: Schema, depth: number, named: NamedTypes = new Map()): (payload: Uint8Array) => string {
+    if (schema.type === 'JSON') {
+      return (payload) => {
+        const text = utf8(payload);
+        if (text === null) throw new AvroError('JSON that is not UTF-8');
+        return text;
+      };
+    }
+    if (schema.type !== 'AVRO') throw new AvroError(`schemas of ${schema.type} are not read here; kafkaspec export --value reads them`);
+    if (depth > 32) throw new AvroError('a schema that refers to itself');
+    for (const { subject, version } of schema.references) {
+      const other = this.byVersion.get(`${subject} ${version}`);
+      if (!other) throw new AvroError(`the schema refers to ${subject} ${version}, which is not there`);
+      this.decoder(other, depth + 1, named);
+    }
+    return compileAvro(json(schema.text), named);
+  }
+}
+
+function framed(data: Uint8Array): { id: number; payload: Uint8Array } | null {
+  try {
+    const made = parse(FRAME, data);
+    return { id: made.schemaId, payload: made.payload };
+  } catch (error) {
+    if (error instanceof Refused) return null;
+    throw error;
+  }
+}
+
+function json(text: string): unknown {
+  try {
+    return /^\s*[[{"]/.test(text) ? JSON.parse(text) : text.trim();
+  } catch (error) {
+    throw new AvroError(`the schema is no JSON: ${error instanceof Error ? error.message : error}`);
+  }
+}
+
+function object(data: Uint8Array | null): Record<string, unknown> | null {
+  const text = data && utf8(data);
+  if (!text) return null;
+  try {
+    const found: unknown = JSON.parse(text);
+    return typeof found === 'object' && found !== null ? (found as Record<string, unknown>) : null;
+  } catch {
+    return null;
+  }
+}

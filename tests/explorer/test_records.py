@@ -1,0 +1,333 @@
+"""The engine finds, saves and decodes records as the library does."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import kafkaspec as ks
+from tests.cli.helpers import run
+from tests.explorer.testee import SAMPLE, Engine, needs_build, wanted
+from tests.goldens import GOLDEN
+
+pytestmark = [needs_build, pytest.mark.slow]
+
+NEWEST = GOLDEN / SAMPLE[-1] / "logs"
+REGISTRY = Path(__file__).parents[1] / "values" / "data" / "confluent" / "logs"
+ALL = ("key", "value", "headers")
+
+
+def _log(folder: Path, values: list[dict[str, Any]]) -> tuple[Path, list[ks.Record]]:
+    records = [
+        ks.Record(
+            number,
+            1_000 + number * 10,
+            None if number % 7 == 3 else f"key-{number % 5}".encode(),
+            json.dumps(value).encode() if number % 11 else b"\xff\x00no text",
+            (("trace", f"t{number % 4}".encode()), ("none", None)) if number % 2 else (),
+        )
+        for number, value in enumerate(values)
+    ]
+    path = folder / f"{0:020d}.log"
+    half = len(records) // 2
+    data = [ks.encode(records[:half], compression="lz4"), ks.encode(records[half:])]
+    path.write_bytes(b"".join(data))
+    return path, records
+
+
+VALUES: list[dict[str, Any]] = [
+    {
+        "id": 9_007_199_254_740_993 if number == 5 else 9_007_199_254_740_992,
+        "n": number,
+        "name": f"name {number % 6}",
+        "lines": [{"sku": f"K{number % 9}"}, {"sku": "K"}],
+        "none": None,
+    }
+    for number in range(60)
+]
+
+
+def _json(record: ks.Record) -> Any:
+    try:
+        return json.loads(record.value or b"")
+    except ValueError:
+        return {}
+
+
+def _has(*parts: bytes) -> Callable[[ks.Record], bool]:
+    """Whether any of the bytes of a record has all of these."""
+
+    def test(record: ks.Record) -> bool:
+        found = [record.key or b"", record.value or b""]
+        for name, value in record.headers:
+            own = name.encode() if isinstance(name, str) else name
+            found += [own, value or b"", own + b"=" + (value or b"")]
+        return any(all(part in each for part in parts) for each in found)
+
+    return test
+
+
+SEARCHES: list[tuple[dict[str, Any], Callable[[ks.Record], bool]]] = [
+    (wanted("key-3", "equals"), lambda r: r.key == b"key-3"),
+    (wanted("key-", "prefix"), lambda r: r.key is not None),
+    (wanted("ame 4", "contains", ("value",)), lambda r: b"ame 4" in (r.value or b"")),
+    (wanted("K7", "contains", ALL), _has(b"K7")),
+    (wanted("trace=t3", "equals", ("headers",)), lambda r: ("trace", b"t3") in r.headers),
+    (wanted("^name", "regex", ("headers",)), lambda r: False),
+    (wanted("^no", "regex", ("headers",)), lambda r: bool(r.headers)),
+    (wanted("key-[24]$", "regex"), lambda r: re.search(b"key-[24]$", r.key or b"") is not None),
+    (wanted("$.n", "json", ("value",)), lambda r: "n" in _json(r)),
+    (wanted("$.n = 17", "json", ("value",)), lambda r: _json(r).get("n") == 17),
+    (wanted("n >= 50", "json", ("value",)), lambda r: _json(r).get("n", 0) >= 50),
+    (wanted("name = name 2", "json", ("value",)), lambda r: _json(r).get("name") == "name 2"),
+    (
+        wanted('$["name"] ~ [13]$', "json", ("value",)),
+        lambda r: r.offset % 6 in (1, 3) and bool(_json(r)),
+    ),
+    (wanted('lines[*].sku = "K7"', "json", ("value",)), lambda r: _has(b'"K7"')(r)),
+    (wanted("lines[1].sku != K", "json", ("value",)), lambda r: False),
+    (wanted("none = null", "json", ("value",)), lambda r: "none" in _json(r)),
+    (wanted("id = 9007199254740993", "json", ("value",)), lambda r: r.offset == 5),
+    (wanted("", since=1_200), lambda r: r.timestamp >= 1_200),
+    (wanted("", since=1_100, until=1_450), lambda r: 1_100 <= r.timestamp <= 1_450),
+    (
+        wanted("key-1", since=1_100, until=1_450),
+        lambda r: r.key == b"key-1" and 1_100 <= r.timestamp <= 1_450,
+    ),
+]  # fmt: skip
+
+
+def test_a_search_finds_what_python_finds(engine: Engine, tmp_path: Path) -> None:
+    """Also with a damaged checksum; what is saved is what was found, in both formats."""
+    path, records = _log(tmp_path, VALUES)
+    calls = []
+    for search, _ in SEARCHES:
+        calls.append(["find", {"files": [1], "wanted": search}])
+        calls += [
+            ["write", {"files": [1], "format": to, "wanted": search}] for to in ("jsonl", "csv")
+        ]
+    answers = iter(engine.call([path], *calls)[1:])
+    some = 0
+    for search, holds in SEARCHES:
+        found, lines, table = next(answers), next(answers), next(answers)
+        expected = [record.offset for record in records if holds(record)]
+        hits = [int(hit["offset"]) for said in found["said"] for hit in said["hits"]]
+        assert hits == expected, search
+        assert found["result"] == len(expected)
+        saved = [json.loads(line)["offset"] for line in _text(lines).splitlines()]
+        assert saved == expected, search
+        rows = list(csv.DictReader(io.StringIO(_text(table), newline="")))
+        assert [int(row["offset"]) for row in rows] == expected, search
+        some += 0 < len(expected) < len(records)
+    assert some > 12
+
+
+def _text(answer: dict[str, Any]) -> str:
+    assert "error" not in answer, answer
+    return b"".join(bytes(map(int, piece)) for piece in answer["said"]).decode()
+
+
+@pytest.mark.parametrize(
+    ("text", "how"), [("(", "regex"), ("$.a =", "json"), ("a b", "json"), ("a < null", "json")]
+)
+def test_what_is_no_search_is_said(engine: Engine, tmp_path: Path, text: str, how: str) -> None:
+    path, _ = _log(tmp_path, VALUES)
+    (answer,) = engine.call([path], ["find", {"files": [1], "wanted": wanted(text, how)}])[1:]
+    assert answer["error"]["reason"] == "invalid_value"
+
+
+def test_a_search_goes_on_behind_damage(engine: Engine, tmp_path: Path) -> None:
+    """Records of a batch whose checksum is wrong are found and saved, as they are shown."""
+    path, _ = _log(tmp_path, VALUES)
+    data = bytearray(path.read_bytes())
+    data[17] ^= 1
+    path.write_bytes(data)
+    search = wanted("key-1", "equals")
+    _, found, saved, whole = engine.call(
+        [path],
+        ["find", {"files": [1], "wanted": search}],
+        ["write", {"files": [1], "format": "jsonl", "wanted": search}],
+        ["write", {"files": [1], "format": "jsonl", "wanted": None}],
+    )
+    assert found["result"] == len(_text(saved).splitlines()) > 5
+    assert whole["error"]["reason"] == "checksum_mismatch"
+
+
+def test_csv_has_what_dump_prints(engine: Engine) -> None:
+    """All columns of all records, by Python's reader of CSV; of Kafka's own topics too."""
+    compared = 0
+    for name in ("headers-0", "codec-gzip-0", "transactions-0", "__consumer_offsets-0", "plain-0"):
+        path = NEWEST / name / f"{0:020d}.log"
+        (answer,) = engine.call([path], ["write", {"files": [1], "format": "csv", "wanted": None}])[
+            1:
+        ]
+        rows = list(csv.DictReader(io.StringIO(_text(answer), newline="")))
+        lines = [
+            json.loads(line) for line in run("dump", "--format", "json", path).stdout.splitlines()
+        ]
+        assert len(rows) == len(lines) > 0
+        for row, line in zip(rows, lines, strict=True):
+            line.pop("problem", None)
+            assert list(row) == list(line)
+            for column, value in line.items():
+                cell = row[column]
+                if isinstance(value, str):
+                    assert cell == value, (name, column)
+                else:
+                    assert (json.loads(cell) if cell else None) == value, (name, column)
+                compared += 1
+    assert compared > 1000
+
+
+# -- partitions ------------------------------------------------------------------------------------
+
+
+def test_lookups_choose_the_segment_that_the_library_chooses(engine: Engine) -> None:
+    compared = 0
+    for name in ("segments-0", "deleted-records-0"):
+        folder = NEWEST / name
+        files = sorted(
+            path for path in folder.iterdir() if path.suffix in (".log", ".index", ".timeindex")
+        )
+        logs = [number + 1 for number, path in enumerate(files) if path.suffix == ".log"]
+        with ks.open(folder) as partition:
+            assert isinstance(partition, ks.Partition)
+            records = list(partition.records())
+            last = max(record.timestamp for record in records)
+            times = sorted({record.timestamp for record in records} | {last + 1})
+            calls = [["findOffset", logs, f"big:{record.offset}"] for record in records]
+            calls += [["findTime", logs, f"big:{time}"] for time in times]
+            _, *answers = engine.call(files, *calls)
+            for record, answer in zip(records, answers, strict=False):
+                found = partition.find(offset=record.offset)
+                _same(found, answer["result"], files)
+            for time, answer in zip(times, answers[len(records) :], strict=True):
+                found = partition.find(timestamp=time, log_start="ignore")
+                _same(found, answer["result"], files)
+                compared += 1
+    assert compared > 20
+
+
+def _same(found: Any, answer: dict[str, Any], files: list[Path]) -> None:
+    assert answer["steps"][0]["where"] == "segment"
+    if found.batch is None:
+        assert answer["row"] is None
+        return
+    assert files[answer["file"] - 1].name == found.path.name
+    if found.record is not None:
+        assert int(answer["offset"]) == found.record.offset
+
+
+def test_a_survey_finds_what_a_scan_finds(engine: Engine, tmp_path: Path) -> None:
+    data = bytearray((NEWEST / "segments-0" / f"{0:020d}.log").read_bytes())
+    data[-1] ^= 1
+    log = tmp_path / f"{0:020d}.log"
+    log.write_bytes(data + bytes(100))
+    index = tmp_path / f"{0:020d}.snapshot"
+    index.write_bytes(b"\0")
+    _, surveyed, other, scan = engine.call([log, index], ["survey", 1], ["survey", 2], ["scan", 1])
+    found = [(one["reason"], one["severity"]) for one in surveyed["result"]["findings"]]
+    assert found == [("checksum_mismatch", "error"), ("zero_tail", "warning")]
+    result = surveyed["result"]["result"]
+    assert {key: result[key] for key in ("records", "firstOffset", "newest")} == {
+        key: scan["result"][key] for key in ("records", "firstOffset", "newest")
+    }
+    assert other["result"]["errors"] == 1
+
+
+# -- schemas ---------------------------------------------------------------------------------------
+
+
+def test_values_are_decoded_by_the_schemas_of_a_registry(engine: Engine) -> None:
+    pytest.importorskip("pyarrow")
+    from kafkaspec.values.avro import compile_avro
+    from kafkaspec.values.definition import Definition, SchemaType
+
+    registry = sorted((REGISTRY / "_schemas-0").glob("*.log"))
+    compared, kinds = 0, set()
+    schemas = {}
+    for path in registry:
+        for record in ks.open(path).records():
+            key, value = json.loads(record.key or b"{}"), json.loads(record.value or b"{}")
+            if key["keytype"] == "SCHEMA" and value:
+                schemas[value["id"]] = value
+    for folder in sorted(REGISTRY.iterdir()):
+        if not folder.is_dir() or folder.name.startswith("_"):
+            continue
+        for log in sorted(folder.glob("*.log")):
+            records = list(ks.open(log).records())
+            files = [*registry, log]
+            mine = len(files)
+            calls: list[list[Any]] = [["useSchemas", list(range(1, mine))], ["list", mine]]
+            _, count, _, rows = engine.call(files, *calls, ["rows", mine, 0, 1000])
+            assert count["result"] == len(schemas)
+            number = len(rows["result"]["row"])
+            pages = engine.call(
+                files, *calls, *(["records", mine, row, 0, 1000] for row in range(number))
+            )[3:]
+            shown = [one for page in pages for one in page["result"]["records"]]
+            assert len(shown) == len(records)
+            for one, record in zip(shown, records, strict=True):
+                value = record.value or b""
+                schema = schemas.get(int.from_bytes(value[1:5])) if value[:1] == b"\0" else None
+                if schema is None or schema.get("references"):
+                    continue
+                kinds.add(schema.get("schemaType", "AVRO"))
+                if schema.get("schemaType", "AVRO") != "AVRO":
+                    continue
+                import pyarrow as pa
+
+                decoder = compile_avro(Definition(SchemaType.AVRO, schema["schema"]))
+                expected = decoder.decode(pa.array([value[5:]], pa.binary())).values.to_pylist()[0]
+                message = one["value"]["message"]
+                assert message is not None, (log, one["problem"])
+                assert str(schema["id"]) in one["value"]["messageName"]
+                assert _alike(json.loads(message), expected), (message, expected)
+                compared += 1
+    assert compared > 5
+
+
+def _alike(found: Any, expected: Any) -> bool:
+    """Whether JSON says what Python has; times and the like are texts in it."""
+    if isinstance(expected, dict):
+        return list(found) == list(expected) and all(
+            _alike(found[name], value) for name, value in expected.items()
+        )
+    if isinstance(expected, list):
+        return len(found) == len(expected) and all(map(_alike, found, expected))
+    if isinstance(expected, bytes):
+        return bool(found == expected.decode("latin-1"))
+    if isinstance(expected, (str, int, float, bool)) or expected is None:
+        return bool(found == expected)
+    return isinstance(found, str)
+
+
+def test_a_given_schema(engine: Engine, tmp_path: Path) -> None:
+    schema = """{"type": "record", "name": "Person", "fields": [
+      {"name": "name", "type": "string"}, {"name": "age", "type": ["null", "long"]},
+      {"name": "tags", "type": {"type": "map", "values": "double"}},
+      {"name": "next", "type": ["null", "Person"]}]}"""
+    value = b"\x06Ann\x02\x3c\x02\x02x" + b"\0\0\0\0\0\0\xf8\x3f" + b"\0\0"
+    path = tmp_path / f"{0:020d}.log"
+    path.write_bytes(ks.encode([ks.Record(0, 0, None, value), ks.Record(1, 0, None, b"\x06An")]))
+    _, _, _, page, wrong = engine.call(
+        [path],
+        ["list", 1],
+        ["giveSchema", schema],
+        ["records", 1, 0, 0, 10],
+        ["giveSchema", '{"type": "nothing"}'],
+    )
+    good, bad = page["result"]["records"]
+    assert json.loads(good["value"]["message"]) == {
+        "name": "Ann", "age": 30, "tags": {"x": 1.5}, "next": None,
+    }  # fmt: skip
+    assert bad["value"]["message"] is None
+    assert "are left" in bad["problem"]
+    assert wrong["error"]["reason"] == "invalid_value"
