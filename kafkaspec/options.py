@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import warnings
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -25,7 +24,7 @@ from typing import (
     overload,
 )
 
-from kafkaspec.shown import some_of
+from kafkaspec.shown import some_of, warned
 
 FORMER_WORDS: Final[Mapping[str, Mapping[str, str]]] = {
     "crc": {"error": "raise", "flag": "ignore"},
@@ -113,7 +112,7 @@ class UnknownNameError(KeyError):
 
 def deprecated(name: str, instead: str) -> None:
     """Warn the caller of a public name that something takes its place."""
-    warnings.warn(f"{name} is deprecated: take {instead}", DeprecationWarning, stacklevel=3)
+    warned(f"{name} is deprecated: take {instead}", DeprecationWarning)
 
 
 @overload

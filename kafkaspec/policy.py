@@ -6,11 +6,11 @@ where its options are parsed.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Literal
 
 from kafkaspec.errors import KafkaSpecError
+from kafkaspec.shown import warned
 
 ErrorPolicy = Literal["raise", "skip", "column"]
 """``raise``: the first error ends the reading. ``skip``: what cannot be read is left out, and
@@ -50,7 +50,7 @@ def report(on_error: OnError, error: KafkaSpecError) -> None:
     if on_error == "raise":
         raise error
     if on_error == "skip":
-        warnings.warn(f"left out: {error}", RuntimeWarning, stacklevel=2)
+        warned(f"left out: {error}", RuntimeWarning)
     else:
         # Without the frames that raised it: whoever keeps it would keep the memory of the reading.
         on_error(error.with_traceback(None))

@@ -38,7 +38,7 @@ MODULES = (
     "kafkaspec.spark", *(f"kafkaspec.spark.jobs.{name}" for name in jobs.__all__),
     "kafkaspec.arrow.messages", "kafkaspec.conformance",
 )  # fmt: skip
-"""Public modules beside the top level, as docs/api.md and docs/stability.md have them."""
+"""Public modules beside the top level, as docs/api/ and docs/stability.md have them."""
 SPARK = "kafkaspec.spark"
 """Its data source checks its options itself: ``tests/spark/test_named.py``."""
 

@@ -167,8 +167,13 @@ def test_every_page_can_be_reached(page: Path) -> None:
     assert page in linked
 
 
-def test_the_page_about_the_api_is_made_from_its_docstrings() -> None:
-    assert api.PAGE.read_text(encoding="utf-8") == api.page()
+def test_the_pages_about_the_api_are_made_from_its_docstrings() -> None:
+    made = api.pages()
+    there = {path.relative_to(api.DOCS).as_posix() for path in (api.DOCS / "api").glob("*")}
+    assert {"api.md", *there} == made.keys()
+    for place, text in made.items():
+        assert (api.DOCS / place).read_text(encoding="utf-8") == text, place
+        assert len(text) < 40_000, f"nobody reads all of {place}"
 
 
 def test_the_guide_lists_every_action_of_a_broker_and_change_of_a_segment() -> None:

@@ -1,6 +1,7 @@
-"""Write ``docs/api.md``: all that is public, with its types, from signatures and docstrings.
+"""Write ``docs/api.md`` and ``docs/api/``: all that is public, with its types, from signatures and
+docstrings, a page for each class and for each package of results.
 
-``python -m tools.api`` writes it; a test compares it.
+``python -m tools.api`` writes them; a test compares them.
 """
 
 from __future__ import annotations
@@ -35,17 +36,18 @@ from kafkaspec.spark.named import ReadNames
 from kafkaspec.values.reading.request import planned
 from tools.options import meaning
 
-PAGE: Final = Path(__file__).parents[1] / "docs" / "api.md"
+DOCS: Final = Path(__file__).parents[1] / "docs"
 
-_HEAD = """\
-<!-- Made by `python -m tools.api` from docstrings. DO NOT EDIT. -->
+_MADE = "<!-- Made by `python -m tools.api` from docstrings. DO NOT EDIT. -->"
+_HEAD = f"""\
+{_MADE}
 
 # API
 
 `import kafkaspec as ks` gives these names, and `ks.__version__`. They load when they are first
 used, so that the import is cheap. For examples, see [Read and write from Python](guide/write.md)
-and [Arrow](guide/arrow.md). [Types](#types) has the words and options that signatures name, and
-[Results](#results) the classes that come out.
+and [Arrow](guide/arrow.md). [Types](api/types.md) has the words and options that signatures name;
+pages of results have the classes that come out, by package.
 
 Other public modules: `kafkaspec.spark` ([Spark](guide/spark.md)), `kafkaspec.lake`
 ([The lake](guide/lake.md)), `kafkaspec.conformance`
@@ -77,41 +79,79 @@ _FORMER: Final = {
 """Members that are deprecated: they work, but nobody is to learn them."""
 
 
-def page() -> str:
-    """Return the page."""
+def pages() -> dict[str, str]:
+    """Return the Markdown of all pages by their paths below ``docs/``, the list of them first."""
     values = {name: getattr(kafkaspec, name) for name in kafkaspec.__all__}
     functions = [name for name, value in values.items() if isinstance(value, FunctionType)]
     classes = [name for name, value in values.items() if _is_class(value)]
     errors = [name for name, value in values.items() if _is_error(value)]
     linked = _Linked(values)
-    lines = ["## Functions", ""]
+    parts = {"functions": ["# Functions", ""]}
     for name in functions:
-        lines += _function(f"ks.{name}", values[name], linked, f"### {name}")
-    for name in classes:
-        lines += _class(f"ks.{name}", values[name], linked, f"## {name}")
-    lines += ["## Errors", ""]
+        parts["functions"] += _function(f"ks.{name}", values[name], linked, f"## {name}")
+    for name in sorted(classes, key=lambda name: (*_FIRST, name).index(name)):
+        parts[name.lower()] = _class(f"ks.{name}", values[name], linked, f"# {name}")
+    parts["errors"] = ["# Errors", ""]
     for name in errors:
         value = values[name]
         base = "" if value.__base__ in (ValueError, Exception) else f" ({value.__base__.__name__})"
-        lines += [f"### {name}", "", f"`ks.{name}`{base}. {_meaning(value)}", ""]
+        parts["errors"] += [f"## {name}", "", f"`ks.{name}`{base}. {_meaning(value)}", ""]
         if value is kafkaspec.KafkaSpecError:
-            lines += _members(name, value, linked)
-    lines += ["### Reason", "", _meaning(kafkaspec.Reason), "", *_words(kafkaspec.Reason), ""]
-    lines += _spark(linked)
-    lines += _lake(linked)
+            parts["errors"] += _members(name, value, linked)
+    words = _words(kafkaspec.Reason)
+    parts["errors"] += ["## Reason", "", _meaning(kafkaspec.Reason), "", *words, ""]
+    parts["spark"], parts["lake"] = _spark(linked), _lake(linked)
     results: dict[type, list[str]] = {}
     while left := linked.classes.keys() - results.keys():  # these name others
         for class_ in sorted(left, key=_by_name):
             results[class_] = _result(class_, linked)
-    others = ["## Results", ""]
+    packages: dict[str, list[str]] = {}
     for class_ in sorted(results, key=_by_name):
-        others += results[class_]
-    types = ["## Types", "", "| name | what it is |", "|---|---|"]
+        packages.setdefault(class_.__module__.split(".")[1], []).extend(results[class_])
+    for package, lines in packages.items():
+        name = package if sum(map(len, lines)) >= _OWN_PAGE else "others"
+        parts.setdefault(f"results-{name}", [f"# Results: {name}", ""]).extend(lines)
+    types = ["# Types", "", "| name | what it is |", "|---|---|"]
     types += [f"| `{name}` | {text} |" for name, text in sorted(linked.aliases.items())]
     types.append("")
     for name, keys in sorted(linked.options.items()):
-        types += [f"### {name}", "", *_options(keys, linked), ""]
-    return _HEAD + "\n".join([*lines, *others, *types]).rstrip() + "\n"
+        types += [f"## {name}", "", *_options(keys, linked), ""]
+    order = [name for name in parts if name[:8] != "results-"]
+    order += ["types", *sorted(parts.keys() - {*order})]
+    return _placed({name: "\n".join((parts | {"types": types})[name]) for name in order})
+
+
+_FIRST: Final = ("Log", "LogDirectory", "Partition", "Segment", "Batch", "Record", "Found",
+    "SegmentWriter", "SchemaLog")  # fmt: skip
+"""Classes in the order in which one meets them."""
+_OWN_PAGE: Final = 2000
+"""Letters from which on the results of a package have a page."""
+
+
+def _placed(texts: dict[str, str]) -> dict[str, str]:
+    """Return pages with the paths that they have, and with links that lead from one to another."""
+    homes = {
+        anchor: f"{name}.md" for name, text in texts.items() for anchor in _anchors(text).values()
+    }
+    rows = []
+    found: dict[str, str] = {}
+    for name, text in texts.items():
+        text = re.sub(r"\]\((?=(?:quirks\.md|guide/))", "](../", text)
+        text = re.sub(r"\]\(#([\w-]+)\)", lambda link: f"]({homes[link[1]]}#{link[1]})", text)
+        text = text.replace(f"]({name}.md#", "](#")
+        found[f"api/{name}.md"] = f"{_MADE}\n\n{text.rstrip()}\n"
+        title, *inner = _anchors(text).items()
+        names = [f"[`{each}`](api/{name}.md#{anchor})" for each, anchor in inner]
+        rows.append(f"| [{title[0]}](api/{name}.md) | {', '.join(names)} |")
+    table = ["| page | names |", "|---|---|", *rows]
+    return {"api.md": _HEAD + "\n".join(table) + "\n"} | found
+
+
+def _anchors(text: str) -> dict[str, str]:
+    """Return the headings of a page with their anchors, as code hosts make them."""
+    text = re.sub(r"^```.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL)
+    headings = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
+    return {each: re.sub(r"[^\w\- ]", "", each.lower()).replace(" ", "-") for each in headings}
 
 
 _LAKE: Final = (tables, maintenance, restoring)
@@ -126,7 +166,7 @@ def _spark(linked: _Linked) -> list[str]:
         ("", kafkaspec.spark),
         *((f"jobs.{name}.", getattr(jobs, name)) for name in dir(jobs)),
     ]
-    return ["## Spark", "", text, "", *_modules("spark", modules, linked)]
+    return ["# Spark", "", text, "", *_modules("spark", modules, linked)]
 
 
 def _lake(linked: _Linked) -> list[str]:
@@ -134,7 +174,7 @@ def _lake(linked: _Linked) -> list[str]:
     text = "`kafkaspec.lake` needs the extra `lake`, and no Spark: what `kafkaspec.spark.lake` has "
     text += "filled can be opened, maintained and restored. See [the lake](guide/lake.md)."
     modules = [(f"{module.__name__.split('.')[-1]}.", module) for module in _LAKE]
-    return ["## Lake", "", text, "", *_modules("lake", modules, linked)]
+    return ["# Lake", "", text, "", *_modules("lake", modules, linked)]
 
 
 def _modules(package: str, modules: Iterable[tuple[str, ModuleType]], linked: _Linked) -> list[str]:
@@ -144,18 +184,24 @@ def _modules(package: str, modules: Iterable[tuple[str, ModuleType]], linked: _L
         for name in module.__all__:
             value = getattr(module, name)
             if isinstance(value, FunctionType):
-                title = f"### {package}.{prefix}{name}"
+                title = f"## {package}.{prefix}{name}"
                 lines += _function(f"kafkaspec.{package}.{prefix}{name}", value, linked, title)
             elif _is_error(value):
                 bases = " and ".join(f"`{base.__name__}`" for base in value.__bases__)
-                lines += [f"### {package}.{name}", ""]
+                lines += [f"## {package}.{name}", ""]
                 lines += [f"`kafkaspec.{package}.{name}` ({bases}). {_meaning(value)}", ""]
     return lines
 
 
 def main() -> None:
-    """Write the page."""
-    PAGE.write_text(page(), encoding="utf-8")
+    """Write the pages, and remove those that are none any more."""
+    written = {DOCS / name: text for name, text in pages().items()}
+    for path in (DOCS / "api").glob("*.md"):
+        if path not in written:
+            path.unlink()
+    for path, text in written.items():
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text, encoding="utf-8")
 
 
 class _Linked:
@@ -345,7 +391,7 @@ def _by_name(class_: type) -> tuple[str, str]:
 
 def _result(class_: type, linked: _Linked) -> list[str]:
     """Return what a class that comes out holds, without its functions."""
-    title = [f"### {class_.__name__}", "", f"`{class_.__module__}`. {_meaning(class_)}", ""]
+    title = [f"## {class_.__name__}", "", f"`{class_.__module__}`. {_meaning(class_)}", ""]
     if issubclass(class_, enum.Enum):
         return [*title, *_words(class_), ""]
     return title + _members(class_.__name__, class_, linked, functions=False)
@@ -379,7 +425,7 @@ def _members(name: str, class_: type, linked: _Linked, *, functions: bool = True
     for member, value in _functions(class_):
         if member in same:
             continue
-        lines += _function(f"{short}.{member}", value, linked, f"### {short}.{member}")
+        lines += _function(f"{short}.{member}", value, linked, f"## {short}.{member}")
     return lines
 
 

@@ -113,7 +113,8 @@ def hits() -> Iterator[Hit]:
 
 def pages() -> list[Path]:
     """Return the pages that are written by hand, and the sources of the document."""
-    made = {ROOT / "docs" / "api.md", GLOSSARY, *(ROOT / "docs" / "format").glob("*.md")}
+    made = {ROOT / "docs" / "api.md", GLOSSARY}
+    made |= {path for name in ("api", "format") for path in (ROOT / "docs" / name).glob("*.md")}
     sources = _files("*.yaml", ROOT / "spec" / "document")
     return [*(path for path in _files("*.md") if path not in made), *sources]
 

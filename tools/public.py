@@ -44,7 +44,7 @@ def _library() -> Iterator[str]:
 
 
 def _members(class_: type) -> Iterator[str]:
-    """Yield what docs/api.md lists, functions once more with each argument; values of enums."""
+    """Yield what docs/api/ lists, functions once more with each argument; values of enums."""
     if issubclass(class_, Enum):
         yield from class_.__members__
     for name, (function, is_method, _) in (FORMER if class_ is kafkaspec.Batch else {}).items():

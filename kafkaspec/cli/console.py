@@ -21,7 +21,7 @@ from typing import IO, TYPE_CHECKING, Any, Final, TextIO, TypeVar, cast
 import click
 
 from kafkaspec.model import Buffer
-from kafkaspec.shown import printable
+from kafkaspec.shown import duration_text, printable, size_text
 from kafkaspec.times import EPOCH
 
 if TYPE_CHECKING:
@@ -275,18 +275,6 @@ def progress_bar(title: str, total: int, *, counts: bool = False) -> Iterator[Ad
         yield advance
 
 
-def size_text(size: int) -> str:
-    """Return a number of bytes in short form: ``512 B``, ``1.5 MiB``."""
-    if size < 1024:
-        return f"{size} B"
-    scaled = float(size)
-    for unit in ("KiB", "MiB", "GiB"):
-        scaled /= 1024
-        if scaled < 1024:
-            return f"{scaled:.1f} {unit}"
-    return f"{scaled / 1024:.1f} TiB"
-
-
 def iso(timestamp: int | None) -> str:
     """Return milliseconds since the Unix epoch as ISO 8601 in UTC, ``-`` for none.
 
@@ -363,7 +351,7 @@ def limited(
 TableColumn = str | Callable[[Any], Any]
 """What a column shows of a row: ``name:form`` of a member, or what a function returns."""
 _FORMS: Final[dict[str, Callable[[Any], str]]] = {
-    "": str, ",": "{:,}".format, "iso": iso, "size": size_text
+    "": str, ",": "{:,}".format, "iso": iso, "size": size_text, "duration": duration_text
 }  # fmt: skip
 
 
@@ -375,18 +363,20 @@ def print_table(
     most: int | None = None,
     more: str | None = None,
     last: Callable[[Sequence[T]], Sequence[Any]] | None = None,
+    dispensable: Sequence[str] = (),
     **look: Any,
 ) -> None:
     """Print a table of some mappings or objects.
 
     Args:
         columns: by name, as ``new_table`` takes it. The forms of a member are none, ``,`` of a
-            number, ``iso`` of a time, and ``size``; ``-`` stands for None.
+            number, ``iso`` of a time, ``size`` and ``duration``; ``-`` stands for None.
         rows: the rows.
         matters: says which ones are shown first, if there are too many.
         most: number of rows to show, ``MAX_ROWS`` by default.
         more: line after the table with the number of the others; by default a row has it.
         last: returns the cells of that row.
+        dispensable: columns that a narrow terminal leaves out, the first one first.
         look: of ``new_table``.
     """
     shown, rest = limited(rows, matters, most)
@@ -396,11 +386,31 @@ def print_table(
     console = stdout_console()
     text = None if console.is_terminal or "many_lines" in look else _laid_out(columns, cells, look)
     if text is None:
-        console.print(_filled(columns, cells, look))
+        console.print(_fitting(list(columns), cells, dispensable, console, look))
     else:
         console.file.write(text)
     if rest and more is not None:
         say(more.format(len(rest)))
+
+
+def _fitting(
+    columns: list[str],
+    rows: Sequence[Sequence[Any]],
+    dispensable: Sequence[str],
+    console: Console,
+    look: dict[str, Any],
+) -> Table:
+    """Return a table with as many columns as the console has room for."""
+    without_limit = console.options.update_width(sys.maxsize)
+    for name in ("", *dispensable):
+        if name:
+            place = columns.index(name)
+            columns = columns[:place] + columns[place + 1 :]
+            rows = [[*row[:place], *row[place + 1 :]] for row in rows]
+        table = _filled(columns, rows, look)
+        if console.measure(table, options=without_limit).maximum <= console.width:
+            break
+    return table
 
 
 def _filled(columns: Iterable[str], rows: Iterable[Iterable[Any]], look: dict[str, Any]) -> Table:

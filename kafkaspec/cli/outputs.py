@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import shlex
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
+from os import PathLike
 from pathlib import Path
 from typing import IO, Annotated, Any, Final, Literal, cast
 
@@ -13,8 +16,11 @@ import click
 
 from kafkaspec.cli.console import Escaped
 from kafkaspec.cli.options import Command
+from kafkaspec.cli.sections import GIVEN
+from kafkaspec.io.remote import address
 from kafkaspec.output.atomic import cannot_write, file_aside
 from kafkaspec.output.places import check_output
+from kafkaspec.shown import some_of
 
 
 def force_option(what: str) -> Callable[[Command], Command]:
@@ -90,6 +96,14 @@ def require_html() -> None:
         ImportError: it is not installed.
     """
     require_all("jinja2", what="pages need", extra="html")
+
+
+def report_source(paths: Iterable[str | PathLike[str]]) -> list[tuple[str, str]]:
+    """Return what a report says of its origin: the places that were read, and the command."""
+    texts = [path if isinstance(path, str) else address(path) for path in paths]
+    places = [text if "://" in text else os.path.abspath(text) for text in texts]
+    given = click.get_current_context().meta.get(GIVEN, ())
+    return [("Read", some_of(places)), ("Command", shlex.join(["kafkaspec", *given]))]
 
 
 @contextmanager

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from importlib import import_module
-from typing import Any
+from typing import Any, Final
 
 import click
 
 from kafkaspec.lazy import uncollected
+
+GIVEN: Final = f"{__name__}.given"
+"""Where a context has the arguments of the command line."""
 
 
 class Commands(click.Group):
@@ -26,6 +29,10 @@ class Commands(click.Group):
         super().__init__(**settings)
         self._package = package
         self._sections = sections
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        ctx.meta.setdefault(GIVEN, tuple(args))
+        return super().parse_args(ctx, args)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return [name for summaries in self._sections.values() for name in summaries]

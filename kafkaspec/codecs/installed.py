@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-import warnings
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final
+
+from kafkaspec.shown import warned
 
 if TYPE_CHECKING:
     from kafkaspec.codecs.base import Codec
@@ -54,11 +55,10 @@ def get_codec(name: str | None = None) -> Codec:
     """
     if name is None and not is_installed("native") and not os.environ.get(ENVIRONMENT):
         # Said once: the result is cached.
-        warnings.warn(
+        warned(
             f"the native codec was not built, the codec {DEFAULT_CODEC} serves: install kafkaspec "
             f"where there is a C compiler, or set {ENVIRONMENT}={DEFAULT_CODEC} to be content",
             RuntimeWarning,
-            stacklevel=2,
         )
     name = name or DEFAULT_CODEC
     if name not in CODECS:

@@ -1,7 +1,7 @@
 """The options of reading and writing, each defined once: type, meaning, names elsewhere.
 
 ``checked`` checks what they get in Python; the command makes its options of them; the tables of
-docs/api.md and of the guide are made of them too.
+docs/api/ and of the guide are made of them too.
 """
 
 from __future__ import annotations

@@ -11,11 +11,12 @@ import os
 import re
 import shutil
 import time
-import warnings
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import IO, Final
+
+from kafkaspec.shown import warned
 
 try:
     import fcntl
@@ -87,7 +88,7 @@ def remove_leftovers(
             text = f"{path}: removed, a killed run left it {age_text(age)} ago"
         else:
             text = f"{path}: a run that was killed left it {age_text(age)} ago; it stays"
-        warnings.warn(text, LeftoverWarning, stacklevel=3)
+        warned(text, LeftoverWarning)
 
 
 def _found(within: Path, name: str, suffix: str) -> Iterator[Path]:

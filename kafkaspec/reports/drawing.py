@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import math
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from kafkaspec.stats.charts import Chart, bytes_text
+from kafkaspec.shown import size_text
+from kafkaspec.stats.charts import Chart
 
 WIDTH: Final = 640
 _LINE: Final = 24
-_TALL: Final = 220
-_TOP: Final = 12
+_TALL: Final = 246
+_TOP: Final = 24
 _LEFT: Final = 78
-_BELOW: Final = 34
+_BELOW: Final = 48
 _LABELS: Final = 140
 _TEXTS: Final = 120
 _LETTERS: Final = 22
 _TICKS: Final = 4
+_MINUTE: Final = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d")
 _NAMED: Final = 6
 """Labels below a chart of columns."""
 
@@ -55,6 +59,8 @@ class Drawing:
     y_ticks: list[Tick]
     left: float
     bottom: float
+    x_title: str = ""
+    y_title: str = ""
 
 
 def drawn(chart: Chart) -> Drawing:
@@ -104,15 +110,21 @@ def _columns(chart: Chart) -> Drawing:
             )
         )
     every = -(-len(marks) // _NAMED)
+    shared = shared_time([mark.label for mark in marks])
     x_ticks = [
-        Tick(round(mark.x + mark.width / 2, 1), _short(mark.label))
+        Tick(
+            round(mark.x + mark.width / 2, 1),
+            mark.label.removeprefix(shared).lstrip("- ").removesuffix(" and more"),
+        )
         for mark in marks[every // 2 :: every]
     ]
     y_ticks = [
         Tick(round(bottom - tall * n / _TICKS, 1), amount(top * n / _TICKS, chart), "end")
         for n in range(_TICKS + 1)
     ]
-    return Drawing(WIDTH, _TALL, marks, x_ticks, y_ticks, _LEFT, bottom)
+    return Drawing(
+        WIDTH, _TALL, marks, x_ticks, y_ticks, _LEFT, bottom, axis_title(chart), chart.unit
+    )
 
 
 def _nice(value: float, *, is_bytes: bool) -> float:
@@ -129,7 +141,7 @@ def _nice(value: float, *, is_bytes: bool) -> float:
 def amount(value: float, chart: Chart) -> str:
     """Return a value of a chart in short form."""
     if chart.unit.startswith("bytes"):
-        return bytes_text(value)
+        return size_text(value)
     if value >= 10_000:
         for size, name in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
             if value >= size:
@@ -141,8 +153,17 @@ def _title(label: str, text: str, note: str) -> str:
     return f"{label}: {text}" + (f", {note}" if note else "")
 
 
-def _short(label: str) -> str:
-    """Return a label without what those beside it have too: the year of a time of day."""
-    if len(label) == len("2026-11-21 16:20") and label[-3] == ":":
-        return label[len("2026-") :]
-    return label.removesuffix(" and more")
+def shared_time(labels: Sequence[str]) -> str:
+    """Return the day that all labels of times of day have in common, or the year, or neither."""
+    if not all(_MINUTE.fullmatch(label) for label in labels):
+        return ""
+    for length in (len("2026-11-21"), len("2026")):
+        if len({label[:length] for label in labels}) == 1:
+            return labels[0][:length]
+    return ""
+
+
+def axis_title(chart: Chart) -> str:
+    """Return what stands along a chart, with the day or year that its ticks leave out."""
+    shared = shared_time([bar.label for bar in chart.bars]) if chart.is_series else ""
+    return f"{chart.axis}, {shared}" if shared else chart.axis

@@ -7,8 +7,18 @@ from collections.abc import Callable, Iterable, Sequence
 from operator import itemgetter
 from typing import Any, Final
 
-from kafkaspec.reports.page import NONE, Listing, bytes_of, listing, number, rendered, time_of
-from kafkaspec.stats.charts import charts_of
+from kafkaspec.reports.page import (
+    NONE,
+    Listing,
+    ReportSource,
+    bytes_of,
+    listing,
+    number,
+    rendered,
+    time_of,
+)
+from kafkaspec.shown import clocks_text, duration_text
+from kafkaspec.stats.charts import charts_of, rate_unit
 from kafkaspec.stats.distinct import MOST
 from kafkaspec.stats.figures import TOTAL, Figures, StatsRow, key_text, name_of
 
@@ -17,6 +27,8 @@ _NOTES: Final = (
     "Times are by the largest timestamp of a batch, in UTC, as producers or brokers wrote them.",
     "Sizes of a record: its key, its value and its headers, before compression.",
     "Ratio: bytes of records after decompression for each byte before it.",
+    "Longest transaction: from the timestamp of its first record, of the producer's clock unless "
+    "the topic has LogAppendTime, to that of its marker, of the broker's clock.",
     "Out of order: records with a timestamp below that of the record before them.",
     f"Different keys: counted exactly up to {MOST:,}; above that the bounds hold in 95 of 100 "
     "cases.",
@@ -25,8 +37,18 @@ _NOTES: Final = (
 )
 
 
-def stats_page(figures: Figures, *, show_keys: bool = False, made: float | None = None) -> bytes:
-    """Return the page about a measurement, with or without the heaviest keys themselves."""
+def stats_page(
+    figures: Figures,
+    *,
+    source: ReportSource = (),
+    show_keys: bool = False,
+    made: float | None = None,
+) -> bytes:
+    """Return the page about a measurement, with or without the heaviest keys themselves.
+
+    Args:
+        source: where it comes from, see ``ReportSource``.
+    """
     total = figures.total
     first, last = total["first_timestamp"], total["last_timestamp"]
     about = "Timestamps of records: none." if first is None else (
@@ -37,6 +59,7 @@ def stats_page(figures: Figures, *, show_keys: bool = False, made: float | None 
         {
             "title": "What the logs hold",
             "about": about,
+            "source": source,
             "made": int((time.time() if made is None else made) * 1000),
             "tiles": list(_tiles(total)),
             "errors": total["errors"],
@@ -55,7 +78,9 @@ def _tiles(total: StatsRow) -> Iterable[tuple[str, str, str]]:
     )  # fmt: skip
     rate = total["records_per_second"]
     if rate is not None:
-        yield "Records a second", number(rate), f"{bytes_of(total['bytes_per_second'])}/s"
+        width, each = rate_unit(rate / 1000)
+        size = bytes_of(total["bytes_per_second"] * width / 1000)
+        yield f"Records {each}", number(rate * width / 1000), f"{size} {each}"
     if total["ratio"] is not None:
         yield "Compression", f"{number(total['ratio'])} : 1", " ".join(total["codecs"])
     if total["distinct_keys"] is not None:
@@ -67,7 +92,7 @@ def _tiles(total: StatsRow) -> Iterable[tuple[str, str, str]]:
         step = total["largest_step_back"]
         yield (
             "Out of order", number(total["steps_back"]),
-            f"by at most {number(step)} ms" if step else "every timestamp follows",
+            f"by at most {duration_text(step)}" if step else "every timestamp follows",
         )  # fmt: skip
     yield (
         "Producers", number(total["producers"]), f"{number(total['transactions'])} transactions"
@@ -153,7 +178,7 @@ _TRANSACTIONS: Final[Sequence[_Column]] = (
     ("outcome", itemgetter("outcome")),
     (">transactions", _of("transactions")),
     *_COUNTED[:2],
-    (">longest, ms", _of("longest_ms")),
+    (">longest", lambda row: NONE if row["longest_ms"] is None else clocks_text(row["longest_ms"])),
 )
 _GAPS: Final[Sequence[_Column]] = (
     ("where", itemgetter("kind")),

@@ -16,8 +16,7 @@ from markupsafe import Markup
 
 from kafkaspec._version import __version__
 from kafkaspec.reports.drawing import drawn
-from kafkaspec.shown import printable, without_credentials
-from kafkaspec.stats.charts import bytes_text
+from kafkaspec.shown import printable, size_text, without_credentials
 
 NONE = "-"
 
@@ -38,7 +37,7 @@ def counted(value: int, noun: str) -> str:
 
 def bytes_of(value: int | None) -> str:
     """Return a number of bytes in short form."""
-    return NONE if value is None else bytes_text(value)
+    return NONE if value is None else size_text(value)
 
 
 def time_of(milliseconds: int | None) -> str:
@@ -51,6 +50,9 @@ def time_of(milliseconds: int | None) -> str:
         return f"{milliseconds} ms"
     return f"{moment:%Y-%m-%d %H:%M:%S}.{milliseconds % 1000:03}"
 
+
+ReportSource = Sequence[tuple[str, str]]
+"""Where a report comes from: names, and what they are: the places that were read, the command."""
 
 MOST_ROWS: Final = 500
 """Rows of a table; the others are counted."""

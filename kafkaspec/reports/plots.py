@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
 from kafkaspec.output.atomic import DirectoryAside
-from kafkaspec.reports.drawing import amount
+from kafkaspec.reports.drawing import amount, axis_title
 from kafkaspec.shown import printable
 from kafkaspec.stats.charts import Chart
 
@@ -66,7 +66,7 @@ def figure(chart: Chart) -> Figure:
         axes.bar(places, values, width=0.9)
         every = -(-len(labels) // _NAMED)
         axes.set_xticks(list(places)[::every], labels[::every], rotation=30, ha="right")
-        axes.set_xlabel(chart.axis)
+        axes.set_xlabel(axis_title(chart))
         axes.set_ylabel(chart.unit)
         axes.yaxis.set_major_formatter(ticks)
     else:

@@ -12,7 +12,16 @@ from kafkaspec.analysis.findings import Finding, Severity
 from kafkaspec.analysis.report import FileResult, Report, Totals
 from kafkaspec.broker.actions import BrokerAction
 from kafkaspec.reports.drawing import WIDTH
-from kafkaspec.reports.page import NONE, Listing, bytes_of, counted, listing, number, rendered
+from kafkaspec.reports.page import (
+    NONE,
+    Listing,
+    ReportSource,
+    bytes_of,
+    counted,
+    listing,
+    number,
+    rendered,
+)
 
 MOST_FINDINGS: Final = 200
 """Kinds of findings that are shown one by one; the others are counted."""
@@ -55,12 +64,18 @@ class AlikeFindings:
 
 
 def verify_page(
-    report: Report, *, failures: Sequence[str] = (), then: str = "", made: float | None = None
+    report: Report,
+    *,
+    source: ReportSource = (),
+    failures: Sequence[str] = (),
+    then: str = "",
+    made: float | None = None,
 ) -> bytes:
     """Return the page about a verification.
 
     Args:
         report: what was found, of all severities that are to be shown.
+        source: where it comes from, see ``ReportSource``.
         failures: messages about paths that could not be read at all.
         then: the command to run next, or "".
     """
@@ -73,6 +88,7 @@ def verify_page(
         {
             "title": "Verification: clean" if clean else "Verification: not clean",
             "about": f"Read by the codecs: {', '.join(report.codecs)}.",
+            "source": source,
             "made": int((time.time() if made is None else made) * 1000),
             "clean": clean,
             "tiles": list(_tiles(totals)),

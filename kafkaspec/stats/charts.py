@@ -8,14 +8,16 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final
 
+from kafkaspec.shown import size_text
 from kafkaspec.stats.figures import TOTAL, Figures
 from kafkaspec.stats.tables import DAY, HOUR, WIDTHS
 
 _MOST_TOPICS: Final = 12
 _MOST_COLUMNS: Final = 96
-_LEAST_RATE: Final = 0.001
+_RATES: Final = (
+    (1000, "a second"), (60_000, "a minute"), (HOUR, "an hour"), (DAY, "a day"),
+)  # fmt: skip
 _OTHERS: Final = "(others)"
-_UNITS: Final = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
 _SIZES: Final = {
     "batch": "Sizes of batches",
     "record": "Sizes of records",
@@ -57,14 +59,6 @@ def charts_of(figures: Figures) -> list[Chart]:
     return [chart for chart in found if chart.bars]
 
 
-def bytes_text(size: float) -> str:
-    """Return a number of bytes in short form, exact where it can be."""
-    unit = 0
-    while size >= 1024 and unit < len(_UNITS) - 1:
-        size, unit = size / 1024, unit + 1
-    return f"{size:.1f}".removesuffix(".0") + f" {_UNITS[unit]}"
-
-
 def _topics(figures: Figures) -> Chart:
     sizes = Counter[str]()
     for row in figures.topics:
@@ -73,7 +67,7 @@ def _topics(figures: Figures) -> Chart:
     rest = sum(sizes.values()) - sum(size for _, size in largest)
     if rest:
         largest.append((_OTHERS, rest))
-    bars = tuple(Bar(name, size, bytes_text(size)) for name, size in largest if size)
+    bars = tuple(Bar(name, size, size_text(size)) for name, size in largest if size)
     return Chart("topics", "Bytes by topic", "topic", "bytes", bars, is_series=False)
 
 
@@ -89,7 +83,7 @@ def _codecs(figures: Figures) -> Chart:
         Bar(
             name,
             sizes[name],
-            bytes_text(sizes[name]),
+            size_text(sizes[name]),
             f"{before[name] / after[name]:.2f} : 1" if after[name] else "",
         )
         for name in sorted(sizes)
@@ -110,7 +104,7 @@ def _sizes(figures: Figures) -> Iterator[Chart]:
             for bits in range(first, last + 1):
                 size = 0 if bits == 0 else 1 << (bits - 1)
                 count = counts.get(size, 0)
-                label = f"{bits} B" if bits < 2 else f"{bytes_text(size)} and more"
+                label = f"{bits} B" if bits < 2 else f"{size_text(size)} and more"
                 bars.append(Bar(label, count, f"{count:,}"))
         unit = "batches" if what == "batch" else "records"
         yield Chart(f"{what}-sizes", title, "size", unit, tuple(bars))
@@ -127,25 +121,24 @@ def _times(figures: Figures) -> Iterator[Chart]:
         records[start] += row["records"] or 0
         sizes[start] += row["bytes"]
     starts = range(min(sizes), max(sizes) + 1, step)
-    seconds, each = step / 1000, step_text(step)
-    axis = f"time (UTC), by {each} of the largest timestamp of a batch"
-    yield Chart(
-        "records-rate", "Records a second", axis, "records a second",
-        tuple(
-            Bar(time_text(at, step), records[at] / seconds, _rate(records[at] / seconds),
-                f"{records[at]:,} records")
-            for at in starts
-        ),
-    )  # fmt: skip
-    yield Chart(
-        "bytes-rate", "Bytes a second", axis, "bytes a second",
-        tuple(
-            Bar(time_text(at, step), sizes[at] / seconds, f"{bytes_text(sizes[at] / seconds)}/s",
-                bytes_text(sizes[at]))
-            for at in starts
-        ),
-    )  # fmt: skip
+    axis = f"time (UTC), by {step_text(step)} of the largest timestamp of a batch"
+    for what, counts, show in (("records", records, _count), ("bytes", sizes, size_text)):
+        width, each = rate_unit(max(counts.values()) / step)
+        rates = {at: counts[at] * width / step for at in starts}
+        yield Chart(
+            f"{what}-rate", f"{what.capitalize()} {each}", axis, f"{what} {each}",
+            tuple(
+                Bar(time_text(at, step), rates[at], show(rates[at]),
+                    f"{show(counts[at])} {what if what == 'records' else ''}".strip())
+                for at in starts
+            ),
+        )  # fmt: skip
     yield _growth(sizes, step)
+
+
+def rate_unit(per_millisecond: float) -> tuple[int, str]:
+    """Return the time for which a rate is at least one, in ms, and its words: a day at most."""
+    return next((unit for unit in _RATES if per_millisecond * unit[0] >= 1), _RATES[-1])
 
 
 def _growth(sizes: Counter[int], step: int) -> Chart:
@@ -157,7 +150,7 @@ def _growth(sizes: Counter[int], step: int) -> Chart:
     total, bars = 0, []
     for at in range(min(hours), max(hours) + 1, wide):
         total += hours[at]
-        bars.append(Bar(time_text(at, wide), total, bytes_text(total), f"+{bytes_text(hours[at])}"))
+        bars.append(Bar(time_text(at, wide), total, size_text(total), f"+{size_text(hours[at])}"))
     axis = f"time (UTC), by {step_text(wide)}"
     return Chart("growth", "Growth: bytes that are still there", axis, "bytes", tuple(bars))
 
@@ -190,7 +183,5 @@ def time_text(at: int, step: int) -> str:
     return moment.strftime("%Y-%m-%d" if step >= DAY else "%Y-%m-%d %H:%M")
 
 
-def _rate(value: float) -> str:
-    if value >= 100:
-        return f"{value:,.0f}/s"
-    return f"{value:.3g}/s" if value >= _LEAST_RATE or not value else f"< {_LEAST_RATE}/s"
+def _count(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 or value == int(value) else f"{value:.3g}"

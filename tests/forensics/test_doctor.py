@@ -12,7 +12,6 @@ import pytest
 from click.testing import CliRunner
 
 from kafkaspec.broker.listing import LoaderFiles, list_files
-from kafkaspec.cli.console import size_text
 from kafkaspec.cli.main import main
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files import names
@@ -25,6 +24,7 @@ from kafkaspec.forensics.doctor import (
     partitions,
 )
 from kafkaspec.results import Strength
+from kafkaspec.shown import size_text
 from tests import extent
 from tests.cli.test_mutations import damage
 from tests.goldens import GOLDEN, VERSIONS

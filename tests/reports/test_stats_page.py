@@ -47,6 +47,8 @@ def test_the_page_shows_the_figures_and_asks_for_nothing(logs: Path, tmp_path: P
     assert f"{total['records']:,}" in page.texts
     assert f"{total['errors']} could not be read." in page.text
     assert "checksum_mismatch" in page.text
+    assert str(logs) in page.texts  # where it comes from
+    assert any(each.startswith("kafkaspec stats ") and str(report) in each for each in page.texts)
     assert "onerror" not in page.text  # a key
     assert HOSTILE in page.text  # as text
     assert "\u202e" not in page.text
@@ -110,6 +112,36 @@ def test_figures_of_charts_have_the_numbers_of_the_charts() -> None:
         assert lengths == sorted(lengths)
         assert all(0 <= mark.x <= mark.x + mark.width <= drawing.width for mark in drawing.marks)
         assert all(0 <= mark.y <= mark.y + mark.height <= drawing.height for mark in drawing.marks)
+
+
+def test_axes_say_what_their_ticks_leave_out() -> None:
+    """Ticks of one day have its hours, of one year its days; what they share is in the title."""
+    from kafkaspec.reports.drawing import drawn
+
+    def chart(*labels: str) -> Chart:
+        bars = tuple(Bar(label, 1, "1") for label in labels)
+        return Chart("records-rate", "Records a minute", "time (UTC)", "records a minute", bars)
+
+    for labels, ticks, title in (
+        (("2026-11-21 16:20", "2026-11-21 16:21"), ["16:20", "16:21"], "time (UTC), 2026-11-21"),
+        (("2026-11-21 23:59", "2026-11-22 00:00"), ["11-21 23:59", "11-22 00:00"],
+         "time (UTC), 2026"),
+        (("2025-12-31 23:59", "2026-01-01 00:00"), ["2025-12-31 23:59", "2026-01-01 00:00"],
+         "time (UTC)"),
+        (("2026-01-01", "2026-01-02"), ["2026-01-01", "2026-01-02"], "time (UTC)"),
+    ):  # fmt: skip
+        drawing = drawn(chart(*labels))
+        assert [tick.text for tick in drawing.x_ticks] == ticks
+        assert (drawing.x_title, drawing.y_title) == (title, "records a minute")
+
+
+def test_rates_are_by_a_time_in_which_something_happens() -> None:
+    from kafkaspec.stats.charts import rate_unit
+
+    for count, per, unit in ((3, 1000, "a second"), (3, 60_000, "a minute"),
+                             (3, 3_600_000, "an hour"), (3, 86_400_000, "a day"),
+                             (1, 10 * 86_400_000, "a day"), (0, 1, "a day")):  # fmt: skip
+        assert rate_unit(count / per)[1] == unit
 
 
 @pytest.mark.slow

@@ -44,6 +44,8 @@ def test_the_page_has_findings_and_pictures(damaged: Path, tmp_path: Path) -> No
         assert finding.reader in page.text
         assert finding.broker in page.text
     assert "Verification: not clean" in page.texts
+    assert str(damaged) in page.texts  # where it comes from
+    assert any(each.startswith("kafkaspec verify ") for each in page.texts)
     assert f"{found.totals.records:,}" in page.texts
     assert "other.txt" in page.text
     assert "\u202e" not in page.text

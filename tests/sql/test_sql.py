@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import shutil
+import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from functools import partial
@@ -416,3 +417,11 @@ def test_a_topic_may_be_named_batches(tmp_path: Path) -> None:
         ]
     done = run("sql", tmp_path, "SELECT 1")
     assert 'view "batches_2"' in done.stderr
+
+
+def test_without_the_extra_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "duckdb", None)
+    result = run("sql", golden("4.3.1", "plain-0"), "SELECT 1")
+    assert result.exit_code == 2
+    assert "pip install 'kafkaspec[sql]'" in result.output
+    assert run("sql", "--help").exit_code == 0

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import re
 import shutil
+import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -11,7 +15,7 @@ import pytest
 pytest.importorskip("datasketches")
 
 import kafkaspec as ks
-from tests.cli.helpers import fingerprint, golden, lines, run
+from tests.cli.helpers import COMMAND, fingerprint, golden, lines, run
 from tests.goldens import GOLDEN
 
 LOGS = GOLDEN / "2.8.2" / "logs"
@@ -116,3 +120,29 @@ def test_the_largest_offset_is_the_last_one(tmp_path: Path) -> None:
     assert done.exit_code == 0, done.output
     (row,) = (row for row in lines(done) if row["type"] == "partition")
     assert (row["first_offset"], row["last_offset"]) == (largest, largest)
+
+
+@pytest.mark.slow
+def test_a_terminal_of_80_columns_is_wide_enough() -> None:
+    """Names stay whole and no line is longer; the columns that are left out are in the JSON."""
+    pty = pytest.importorskip("pty", reason="no such terminals on Windows")
+    leader, follower = pty.openpty()
+    with subprocess.Popen(
+        [*COMMAND, "stats", *(str(LOGS / name) for name in ("codec-mixed-0", "compacted-0"))],
+        stdout=follower, stderr=subprocess.DEVNULL, stdin=follower,
+        env=os.environ | {"TERM": "dumb", "COLUMNS": "80", "LINES": "40"},
+    ) as command:  # fmt: skip
+        os.close(follower)
+        shown = bytearray()
+        with suppress(OSError):  # the other side is gone
+            while piece := os.read(leader, 65536):
+                shown += piece
+        assert command.wait(timeout=60) == 0
+    os.close(leader)
+    text = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", shown.decode()).replace("\r", "")
+    assert [line for line in text.splitlines() if len(line.rstrip()) > 80] == []
+    (row,) = (line for line in text.splitlines() if line.startswith(" codec-mixed-0 "))
+    assert "2.8 KiB" in row
+    head = next(line for line in text.splitlines() if line.startswith(" partition"))
+    assert {"records", "size", "ratio"} <= set(head.split())
+    assert "not read" not in head

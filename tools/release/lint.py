@@ -58,6 +58,7 @@ CHECKS = (
         ("--builtin-schema", "vendor.citation-file-format"),
         ("CITATION.cff", "docs/format/CITATION.cff"),
     ),
+    Check("kubernetes-validate", ("--strict", "--quiet"), ("packaging/kubernetes/*.yaml",)),
     Check("shellcheck", ("-x",), ("tools/setup/*.sh", ".ci/*")),
     Check("hadolint", (), ("Containerfile",)),
     Check("ruby", ("-c",), ("packaging/homebrew/kafkaspec.rb",)),

@@ -15,6 +15,7 @@ from tools.document.__main__ import REPOSITORY, write_pdf
 from tools.document.pages import PDF
 from tools.site import pages
 from tools.site.check import check, external, unreachable
+from tools.site.search import missed
 
 HERE = Path(__file__).parent
 
@@ -58,7 +59,7 @@ def main(into: Path, ask: bool, browser: bool) -> None:
     if built.returncode:
         click.echo(built.stderr, err=True, nl=False)
         sys.exit(1)
-    problems = list(check(into))
+    problems = [*check(into), *missed(into)]
     if ask:
         # Those in the repository are files of this checkout.
         own = _repository()

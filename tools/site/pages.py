@@ -32,14 +32,13 @@ _LINKS: Final = (
 )
 """Where the explorer finds the format pages: in the repository, and on the site."""
 
-_ALONE: Final = (FRONT, API, EXPLORER)
+_ALONE: Final = (FRONT, EXPLORER)
 """Pages beside which no list of others is shown."""
 
 _CODE: Final = re.compile(r"^(`{3,}).*?^\1$|`[^`\n]+`", re.MULTILINE | re.DOTALL)
 _COMMENT: Final = re.compile(r"\A(<!--.*?-->\s*)+", re.DOTALL)
 _LINK: Final = re.compile(r"\]\((?![a-z]+:)([^)#\s]+)(#[^)\s]*)?\)")
 _HEADING: Final = re.compile(r"^## (.+)$|\[([^]]+)\]\(([^)#\s]+\.md)\)", re.MULTILINE)
-_SOURCE: Final = re.compile(r"^Specification: \[spec/(?:.*/)?(\w+)/\w+\.ksy\]", re.MULTILINE)
 _RELEASE: Final = re.compile(r"_(\d+)_(\d+)$")
 
 
@@ -70,7 +69,7 @@ def _listed() -> Nav:
                 *_formats(),
             ]
         },
-        {"API": API},
+        {"API": [{"All names": API}, *api()[1:]]},
         *_explorer(),
         {
             "Evidence": [
@@ -142,6 +141,12 @@ def pages() -> frozenset[str]:
             text = _CODE.sub("", text_of(page))
             todo += [_target(page, link[1]) for link in _LINK.finditer(text)]
     return frozenset(found)
+
+
+def api() -> list[str]:
+    """Return the pages about the library, the list of all names first."""
+    links = dict.fromkeys(link[1] for link in _LINK.finditer(text_of(API)))
+    return [API, *(page for link in links if (page := _target(API, link)).startswith("docs/api/"))]
 
 
 def shown() -> list[str]:
@@ -216,8 +221,9 @@ def staged(page: str, text: str, repository: str) -> tuple[str, str]:
     is_format = where.startswith("formats/")
     is_wide = is_format or page == EXPLORER or "\n```mermaid\n" in text
     hidden = ["navigation"] * (page in _ALONE) + ["toc"] * is_wide
-    # Words of the guide are found before names of fields.
-    front = {"hide": hidden} | ({"search": {"boost": 0.5}} if is_format else {})
+    # Words of the guide are found before names of fields and of the library.
+    is_reference = is_format or page in api() or page == "CHANGELOG.md"
+    front = {"hide": hidden} | ({"search": {"boost": 0.5}} if is_reference else {})
     return where, f"---\n{json.dumps(front)}\n---\n\n{result}"
 
 
@@ -268,18 +274,16 @@ def _document() -> Nav:
 
 
 def _formats() -> Nav:
-    """Return the format pages, those of messages by the folder of their specification."""
-    groups: dict[str, Nav] = {}
-    for page in sorted(pages()):
-        if page.startswith("generated/docs/") and page != FORMATS:
-            text = text_of(page)
-            folder = _SOURCE.search(text)
-            group = folder[1].replace("_", " ").capitalize() if folder else "Files"
-            groups.setdefault(group, []).append({_title(page, text): page})
-    files = groups.pop("Files")
-    found: Nav = [{"Files": files}]
-    found += [{name: groups[name]} for name in sorted(groups)]
-    return found
+    """Return the format pages in the groups and in the order of their list."""
+    found: Nav = []
+    group: Nav = []
+    for heading, _, link in _HEADING.findall(text_of(FORMATS)):
+        if heading:
+            group = []
+            found.append({heading: group})
+        elif found and (page := _target(FORMATS, link)).startswith("generated/docs/"):
+            group.append({_title(page, text_of(page)): page})
+    return [item for item in found if isinstance(item, dict) and any(item.values())]
 
 
 def _title(page: str, text: str) -> str:

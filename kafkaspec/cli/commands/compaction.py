@@ -13,7 +13,7 @@ import click
 from kafkaspec.cli.checkpoints import CHECKPOINT, report_carried
 from kafkaspec.cli.command import command, option
 from kafkaspec.cli.commands.cleaning import Cleaning, cleaning_options, views
-from kafkaspec.cli.console import count_text, iso, size_text
+from kafkaspec.cli.console import count_text, iso
 from kafkaspec.cli.inputs import Inputs, place_of
 from kafkaspec.cli.options import DIRECTORY, Paths, TopicName, wrong_usage
 from kafkaspec.cli.report import LinePlace, Output, Reporter, line
@@ -25,6 +25,7 @@ from kafkaspec.forensics.cleaner.view import LogView, SegmentView
 from kafkaspec.output.atomic import DirectoryAside, require_new
 from kafkaspec.output.places import check_output
 from kafkaspec.results import OffsetRange
+from kafkaspec.shown import size_text
 from kafkaspec.writing.carried import WrittenLog, carry
 
 

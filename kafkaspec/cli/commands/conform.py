@@ -16,7 +16,7 @@ from typing import Final
 import click
 
 from kafkaspec.cli.command import command, defined, option
-from kafkaspec.cli.console import TableColumn, count_text, progress_bar, size_text
+from kafkaspec.cli.console import TableColumn, count_text, progress_bar
 from kafkaspec.cli.exits import CLEAN, FINDINGS
 from kafkaspec.cli.options import CodecName, Seed, is_given
 from kafkaspec.cli.report import Output, Reporter, Tally, line
@@ -49,6 +49,7 @@ from kafkaspec.conformance.vectors import vector_cases
 from kafkaspec.generation.corpus import corpus
 from kafkaspec.generation.quirks import MOST
 from kafkaspec.generation.texts import text_cases
+from kafkaspec.shown import size_text
 
 OUTPUT = Output(
     forms={"junit": "kafkaspec.cli.forms:JUnit", "sarif": "kafkaspec.cli.forms:Sarif"},

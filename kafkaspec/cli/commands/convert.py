@@ -15,7 +15,7 @@ from kafkaspec.broker.settings import SEGMENT_BYTES
 from kafkaspec.cli import options
 from kafkaspec.cli.checkpoints import CHECKPOINT, report_carried
 from kafkaspec.cli.command import command, option
-from kafkaspec.cli.console import TableColumn, count_text, progress_bar, size_text, styled
+from kafkaspec.cli.console import TableColumn, count_text, progress_bar, styled
 from kafkaspec.cli.exits import CLEAN, FINDINGS
 from kafkaspec.cli.report import Output, Reporter, Tally, line
 from kafkaspec.cli.rules import profile_option
@@ -26,6 +26,7 @@ from kafkaspec.conversion.report import PartitionResult
 from kafkaspec.conversion.running import convert
 from kafkaspec.layout.kinds import MAGICS
 from kafkaspec.log.damage import ALWAYS_RAISED
+from kafkaspec.shown import size_text
 
 _SUMS = (
     "segments", "written_segments", "size", "written_size", "batches", "records_compared",

@@ -11,21 +11,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 import click
 
 from kafkaspec.cli.command import command, option
-from kafkaspec.cli.console import (
-    TableColumn,
-    count_text,
-    limited,
-    note,
-    progress_bar,
-    size_text,
-    warn,
-)
+from kafkaspec.cli.console import TableColumn, count_text, limited, note, progress_bar, warn
 from kafkaspec.cli.exits import CLEAN, FINDINGS, USAGE
 from kafkaspec.cli.options import LogPath, wrong_usage
 from kafkaspec.cli.report import Output, Reporter, Tally, line
 from kafkaspec.cli.rules import profile_option
 from kafkaspec.files import names
 from kafkaspec.results import Assumption, as_json
+from kafkaspec.shown import size_text
 
 if TYPE_CHECKING:
     from kafkaspec.forensics.doctor import Diagnosis, PartitionLoss, Trouble

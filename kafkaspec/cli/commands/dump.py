@@ -33,7 +33,7 @@ from kafkaspec.cli.commands.dump_json import (
 from kafkaspec.cli.commands.dump_kafka import KAFKA, Asked, kafka_options
 from kafkaspec.cli.commands.dump_text import TextDump
 from kafkaspec.cli.commands.text_files import dump_lines, is_other, refuse_options
-from kafkaspec.cli.console import ShownLine, note, size_text, write_lines
+from kafkaspec.cli.console import ShownLine, note, write_lines
 from kafkaspec.cli.inputs import Inputs
 from kafkaspec.cli.options import (
     MISSING_EPILOG,
@@ -68,6 +68,7 @@ from kafkaspec.log.selection import Selection, selected_batches
 from kafkaspec.messages.topics import topic_of
 from kafkaspec.model import Buffer, Record
 from kafkaspec.policy import CrcPolicy, report
+from kafkaspec.shown import size_text
 
 if TYPE_CHECKING:
     from kafkaspec.arrow.where.condition import Where

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 import click
 
 from kafkaspec.cli.command import command, defined, option
-from kafkaspec.cli.console import count_text, note, progress_bar, size_text, warn
+from kafkaspec.cli.console import count_text, note, progress_bar, warn
 from kafkaspec.cli.exits import USAGE
 from kafkaspec.cli.inputs import Inputs, log_bytes
 from kafkaspec.cli.internal import ReleaseText
@@ -31,6 +31,7 @@ from kafkaspec.cli.typed import TYPED_EPILOG, taken, tell, typed_options
 from kafkaspec.log.opening import open_log
 from kafkaspec.policy import CrcPolicy, RaiseOrColumn
 from kafkaspec.provider import require_pyarrow
+from kafkaspec.shown import size_text
 from kafkaspec.tables import FORMATS, FolderOptions, TableFormat
 
 _EPILOG = f"""

@@ -12,7 +12,7 @@ import click
 
 from kafkaspec.broker.profiles import DEFAULT_PROFILE, Profile
 from kafkaspec.cli.command import command, defined, option
-from kafkaspec.cli.console import TableColumn, count_text, progress_bar, size_text
+from kafkaspec.cli.console import TableColumn, count_text, progress_bar
 from kafkaspec.cli.exits import CLEAN, FINDINGS
 from kafkaspec.cli.options import Seed, Timestamp
 from kafkaspec.cli.report import Output, Reporter, Tally, line
@@ -33,6 +33,7 @@ from kafkaspec.scenarios.making import (
     scenario_rules,
 )
 from kafkaspec.scenarios.scenario_plan import EXPECTED
+from kafkaspec.shown import size_text
 
 OUTPUT = Output(
     coverage=line(GoalCoverage),

@@ -93,6 +93,8 @@ def groups_command(
             rows = {kind: _chosen(table, wanted) for kind, table in rows.items()}
             _say_assumed(logs, rows["offset"], at)
             _show(rows, report)
+            if at is not None and any(row["lag_ms"] for row in rows["offset"]):
+                report.say(_CLOCKS)
             shown += len(rows["group"])
     names |= _show_deliveries(logs, wanted, report)
     text = count_text(shown, "group") if shown or not wanted else ""
@@ -174,13 +176,17 @@ _MEMBERS: Final[dict[str, TableColumn]] = {
         for item in row["assignment"] or ()
     ),
 }
+_CLOCKS: Final = (
+    "lag time: from timestamps of records, which are of the producers' clocks unless the topic has "
+    "LogAppendTime, to the time of --at"
+)
 _OFFSETS: Final[dict[str, TableColumn]] = {
     "topic": "topic",
     ">partition": "partition",
     ">committed": lambda row: f"{row['offset']}{' (pending)' if row['pending'] else ''}",
     ">end": lambda row: _end(row),
     ">lag": "lag",
-    ">lag time": lambda row: None if row["lag_ms"] is None else f"{row['lag_ms'] / 1000:.3f} s",
+    ">lag time": "lag_ms:duration",
     "committed at": "commit_timestamp:iso",
     "metadata": lambda row: row["metadata"] or "",
 }

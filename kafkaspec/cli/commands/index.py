@@ -13,7 +13,7 @@ from kafkaspec.analysis.files import segment_bytes as bytes_of
 from kafkaspec.broker.actions import Recovery
 from kafkaspec.broker.index_rules import Rule
 from kafkaspec.cli.command import command, defined
-from kafkaspec.cli.console import TableColumn, count_text, progress_bar, size_text, warn
+from kafkaspec.cli.console import TableColumn, count_text, progress_bar, warn
 from kafkaspec.cli.exits import CLEAN, FINDINGS
 from kafkaspec.cli.options import (
     Jobs,
@@ -23,6 +23,7 @@ from kafkaspec.cli.options import (
 )
 from kafkaspec.cli.report import Output, Reporter, Tally, line
 from kafkaspec.cli.rules import Interval, profile_option, rules_of
+from kafkaspec.shown import size_text
 from kafkaspec.writing.comparison import Comparison
 from kafkaspec.writing.rebuild import RebuildOptions, rebuild_indexes
 from kafkaspec.writing.rebuilt import RebuildReport, RebuiltFile

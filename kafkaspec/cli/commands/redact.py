@@ -12,7 +12,7 @@ import click
 from kafkaspec.cli.checkpoints import CHECKPOINT, report_carried
 from kafkaspec.cli.command import command, option
 from kafkaspec.cli.commands.find_key import wanted_keys
-from kafkaspec.cli.console import count_text, note, size_text, warn
+from kafkaspec.cli.console import count_text, note, warn
 from kafkaspec.cli.exits import CLEAN, FINDINGS
 from kafkaspec.cli.options import Paths, on_error_option, output_option, wrong_usage
 from kafkaspec.cli.report import Output, Reporter, Tally, line
@@ -21,6 +21,7 @@ from kafkaspec.columns.keys import KeyTest
 from kafkaspec.errors import KafkaSpecError, Reason
 from kafkaspec.forensics.redaction.choices import Changes, Chosen, Part, PartMatch, Way
 from kafkaspec.forensics.redaction.running import RedactedEntry, RedactedPartition, redact
+from kafkaspec.shown import size_text
 
 _RANGE: Final = re.compile(r"(\d{1,19})(?:-(\d{1,19}))?")
 _SHAPE: Final = {Part.KEY: Way.HASH, Part.VALUE: Way.FILL, Part.HEADERS: Way.FILL}

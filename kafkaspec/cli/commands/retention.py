@@ -6,13 +6,14 @@ from typing import Annotated
 
 from kafkaspec.cli.command import command
 from kafkaspec.cli.commands.cleaning import Cleaning, cleaning_options, views
-from kafkaspec.cli.console import TableColumn, count_text, iso, size_text
+from kafkaspec.cli.console import TableColumn, count_text, iso
 from kafkaspec.cli.inputs import Inputs, place_of
 from kafkaspec.cli.options import Paths, TopicName
 from kafkaspec.cli.report import LinePlace, Output, Reporter, line
 from kafkaspec.forensics.cleaner.retention import Hold, Holder, Retention, SegmentFate, retention
 from kafkaspec.forensics.cleaner.view import LogView
 from kafkaspec.results import OffsetRange
+from kafkaspec.shown import size_text
 
 OUTPUT = Output(
     segment=line(

@@ -12,7 +12,7 @@ from kafkaspec._generated.layout.topics import Topic
 from kafkaspec.analysis.files import segment_bytes as bytes_of
 from kafkaspec.cli.checkpoints import CHECKPOINT, report_carried
 from kafkaspec.cli.command import command, defined
-from kafkaspec.cli.console import TableColumn, count_text, limited, progress_bar, size_text, warn
+from kafkaspec.cli.console import TableColumn, count_text, limited, progress_bar, warn
 from kafkaspec.cli.exits import CLEAN, FINDINGS
 from kafkaspec.cli.options import (
     FILE,
@@ -41,6 +41,7 @@ from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
 from kafkaspec.provider import require_pyarrow
 from kafkaspec.results import Assumption
+from kafkaspec.shown import size_text
 
 _STRETCH = line(LinePlace, {"file": str}, Stretch, without=("fate",))
 _TRANSACTION = line(LinePlace, OpenInOutput)

@@ -7,9 +7,10 @@ from typing import Any
 
 import click
 
-from kafkaspec.cli.console import note, say, size_text
+from kafkaspec.cli.console import note, say
 from kafkaspec.cli.sections import Commands
 from kafkaspec.cli.spark import submit
+from kafkaspec.shown import size_text
 from kafkaspec.spark.archive import write_archive
 
 _EXTRA = ("pyspark", "py4j", "pyarrow")

@@ -17,7 +17,6 @@ from kafkaspec.cli.console import (
     new_table,
     note,
     say,
-    size_text,
     stdout_console,
     warn,
 )
@@ -38,6 +37,7 @@ from kafkaspec.cli.outputs import (
     file_option,
     is_file,
     opened_output,
+    require_all,
 )
 from kafkaspec.cli.typed import TYPED_EPILOG, beside, taken, tell, typed_options
 from kafkaspec.columns.value_text import bytes_text
@@ -47,6 +47,7 @@ from kafkaspec.log.opening import open_log
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
 from kafkaspec.policy import CrcPolicy
+from kafkaspec.shown import size_text
 from kafkaspec.tables import SessionOptions, TableFormat
 
 if TYPE_CHECKING:
@@ -134,7 +135,9 @@ def sql_command(
     if typed is not None and (typed["topic"] is not None or typed["evolve"] == "each"):
         raise click.UsageError("a view has one schema, and a query names its topics: no --topic")
     with wrong_usage(ImportError):
-        from kafkaspec.tables.sql.session import Session, SqlError
+        require_all("duckdb", "pyarrow", what="queries need", extra="sql")
+    from kafkaspec.tables.sql.session import Session, SqlError
+
     inputs = Inputs([], codec, crc, selection)
     told = _Once(inputs.cannot_decode)
     chosen = selection | {"on_unreadable": _Once(inputs.cannot_read)}

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from contextlib import suppress
+from os import PathLike
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Annotated, Final, NoReturn
 
@@ -12,7 +14,13 @@ from kafkaspec.cli.command import command
 from kafkaspec.cli.console import progress_bar
 from kafkaspec.cli.inputs import Inputs, log_bytes
 from kafkaspec.cli.options import DIRECTORY, Jobs, PathsOrUrls, TopicName, wrong_usage
-from kafkaspec.cli.outputs import opened_report, report_options, require_all, require_html
+from kafkaspec.cli.outputs import (
+    opened_report,
+    report_options,
+    report_source,
+    require_all,
+    require_html,
+)
 from kafkaspec.cli.report import Output, Reporter, line
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.io.local import are_mapped
@@ -99,7 +107,7 @@ def stats_command(
         require_new(plots)
     with opened_report(report, *paths, replace=force) as file:
         figures, found = _measured(paths, topic, jobs, records=not headers_only)
-        write_page(file, figures, show_keys=show_keys)
+        write_page(file, figures, paths, show_keys=show_keys)
     write_plots(plots, figures)
     show_figures(reporter, figures, found, show_keys=show_keys)
 
@@ -150,12 +158,18 @@ def require_stats(*, html: bool = False, plots: bool = False) -> None:
         require_html()
 
 
-def write_page(file: IO[bytes] | None, figures: Figures, *, show_keys: bool) -> None:
-    """Write the page of ``--html``, if it was given."""
+def write_page(
+    file: IO[bytes] | None,
+    figures: Figures,
+    paths: Iterable[str | PathLike[str]],
+    *,
+    show_keys: bool,
+) -> None:
+    """Write the page of ``--html``, if it was given, about what was read in some paths."""
     if file is not None:
         from kafkaspec.reports.measurement import stats_page
 
-        file.write(stats_page(figures, show_keys=show_keys))
+        file.write(stats_page(figures, source=report_source(paths), show_keys=show_keys))
 
 
 def write_plots(directory: Path | None, figures: Figures) -> list[Path]:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator
+from typing import Any, Final
 
-from kafkaspec.cli.console import TableColumn, count_text, iso, new_table, size_text, stdout_console
+from kafkaspec.cli.console import TableColumn, count_text, iso, new_table, stdout_console
 from kafkaspec.cli.report import Reporter
+from kafkaspec.shown import clocks_text, duration_text, size_text
 from kafkaspec.stats.charts import Chart, charts_of
 from kafkaspec.stats.figures import TOTAL, Figures, StatsRow, key_text, name_of
-
-if TYPE_CHECKING:
-    pass
 
 _BAR: Final = 40
 _MOST_BARS: Final = 24
@@ -34,12 +33,14 @@ _PARTITIONS: Final[dict[str, TableColumn]] = {
     ">ratio": lambda row: None if row["ratio"] is None else f"{row['ratio']:.2f}",
     ">not read": lambda row: f"{row['errors']:,}" if row["errors"] else "",
 }
+_DISPENSABLE: Final = (">magic", ">segments", ">offsets", ">batches", "codecs")
+"""Columns that a narrow terminal leaves out, the first one first; JSON has all."""
 _TRANSACTIONS: Final[dict[str, TableColumn]] = {
     "transactions": "outcome",
     ">number": "transactions:,",
     ">batches": "batches:,",
     ">records": "records:,",
-    ">longest, ms": "longest_ms:,",
+    ">longest": lambda row: None if row["longest_ms"] is None else clocks_text(row["longest_ms"]),
 }
 _GAPS: Final[dict[str, TableColumn]] = {
     "offsets without a record": "kind",
@@ -53,7 +54,16 @@ _GAPS: Final[dict[str, TableColumn]] = {
 def print_text(figures: Figures, report: Reporter, *, show_keys: bool) -> None:
     """Print tables of partitions, charts, and totals."""
     more = "... and {:,} more partitions; --format json has all"
-    report.table(_PARTITIONS, figures.partitions, lambda row: bool(row["errors"]), more=more)
+    columns = _PARTITIONS
+    if not figures.total["errors"]:
+        columns = {name: columns[name] for name in columns if name != ">not read"}
+    report.table(
+        columns,
+        figures.partitions,
+        lambda row: bool(row["errors"]),
+        more=more,
+        dispensable=_DISPENSABLE,
+    )
     for chart in charts_of(figures):
         if chart.name in _CHARTS:
             _print_chart(report, chart)
@@ -68,7 +78,8 @@ def print_text(figures: Figures, report: Reporter, *, show_keys: bool) -> None:
     left = figures.total["errors"] - _MOST_ERRORS
     if left > 0:
         report.say(f"... and {left:,} more that cannot be read; --format json")
-    report.say(_total(figures.total))
+    for text in _totals(figures.total):
+        report.say(text)
 
 
 def _print_chart(report: Reporter, chart: Chart) -> None:
@@ -114,7 +125,19 @@ def distinct_text(row: StatsRow) -> str:
     return f"about {number:,} different keys ({bounds})"
 
 
-def _total(row: dict[str, Any]) -> str:
+def _totals(row: dict[str, Any]) -> Iterator[str]:
+    """Yield the lines after the tables: how much, what is in it, from when to when."""
+    yield ", ".join(_counts(row))
+    if row["distinct_keys"] is not None:
+        step = row["largest_step_back"]
+        late = count_text(row["steps_back"], "timestamp out of order", "timestamps out of order")
+        late += f" by at most {duration_text(step)}" if step else ""
+        yield ", ".join([distinct_text(row), count_text(row["tombstones"], "tombstone"), late])
+    if row["first_timestamp"] is not None:
+        yield f"{iso(row['first_timestamp'])} to {iso(row['last_timestamp'])}"
+
+
+def _counts(row: dict[str, Any]) -> list[str]:
     parts = [
         count_text(row["partitions"], "partition"),
         count_text(row["segments"], "segment"),
@@ -122,12 +145,6 @@ def _total(row: dict[str, Any]) -> str:
         count_text(row["records"], "record"),
         size_text(row["file_bytes"]),
     ]
-    if row["distinct_keys"] is not None:
-        parts.append(distinct_text(row))
-        parts.append(count_text(row["tombstones"], "tombstone"))
-        parts.append(count_text(row["steps_back"], "timestamp out of order", "out of order"))
-    if row["first_timestamp"] is not None:
-        parts.append(f"{iso(row['first_timestamp'])} to {iso(row['last_timestamp'])}")
     if row["errors"]:
         parts.append(f"{row['errors']:,} that cannot be read")
-    return ", ".join(parts)
+    return parts

@@ -29,6 +29,7 @@ from kafkaspec.cli.report import LinePlace, Output, Reporter, line, rows_of
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.provider import require_pyarrow
 from kafkaspec.results import Assumption, Strength
+from kafkaspec.shown import clocks_text
 
 if TYPE_CHECKING:
     from kafkaspec.forensics.timeline import Timeline
@@ -158,8 +159,12 @@ _TRANSACTIONS: Final[dict[str, TableColumn]] = {
     ),
     ">records": "records:,",
     "began": "first_timestamp:iso",
-    ">ms": "duration_ms",
+    ">lasted": lambda row: None if row["duration_ms"] is None else clocks_text(row["duration_ms"]),
 }
+_CLOCKS: Final = (
+    "lasted: from the first record's timestamp, of the producer's clock unless the topic has "
+    "LogAppendTime, to the marker's, of the broker's clock"
+)
 _VERDICTS: Final = {
     "open": "goes on", "ending": "marker on the way", "hanging": "hangs", "unknown": "not known",
 }  # fmt: skip
@@ -252,6 +257,8 @@ def _show_partitions(
         report.table(_TRANSACTIONS | {"transactional id": name_of}, rows)
         if (left := len(timeline.transactions) - _MOST_ROWS) > 0:
             report.say(MORE.format(left))
+        if any(row["duration_ms"] is not None for row in rows):
+            report.say(_CLOCKS)
     if open_rows:
         open_rows.sort(key=lambda row: row["verdict"] != TransactionVerdict.HANGING)
         more = "... and {:,} more open; --format json has all"

@@ -35,7 +35,6 @@ from kafkaspec.cli.console import (
     limited,
     new_table,
     progress_bar,
-    size_text,
     stdout_console,
     styled,
     warn,
@@ -51,13 +50,14 @@ from kafkaspec.cli.options import (
     no_mmap_option,
     wrong_usage,
 )
-from kafkaspec.cli.outputs import opened_report, report_options, require_html
+from kafkaspec.cli.outputs import opened_report, report_options, report_source, require_html
 from kafkaspec.cli.report import Output, Reporter, Tally, line
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files import names
 from kafkaspec.log.formats import FormatName, format_named
 from kafkaspec.output.metrics import write_metrics
 from kafkaspec.output.places import check_output
+from kafkaspec.shown import size_text
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -224,7 +224,8 @@ def verify_command(
             from kafkaspec.reports.verification import verify_page
 
             then = next_command(result.findings, log_format)
-            file.write(verify_page(result, failures=failures, then=then))
+            source = report_source(paths)
+            file.write(verify_page(result, source=source, failures=failures, then=then))
     more = {"reasons": reasons} | ({} if memory is None else memory.as_dict())
     finish(reporter, result, failed=len(failures) + unreadable, metrics=metrics, more=more)
 

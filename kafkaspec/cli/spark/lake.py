@@ -10,7 +10,7 @@ from typing import Annotated, Any, Final, Literal
 import click
 
 from kafkaspec.cli.command import command, defined, option
-from kafkaspec.cli.console import count_text, note, size_text, warn
+from kafkaspec.cli.console import count_text, note, warn
 from kafkaspec.cli.exits import CLEAN, FINDINGS, REFUSED
 from kafkaspec.cli.options import Parsed, is_given, wrong_usage
 from kafkaspec.cli.report import Output, Reporter, Tally, line
@@ -19,7 +19,7 @@ from kafkaspec.cli.spark.session import check_outputs, session
 from kafkaspec.lake.options import LakeOptions
 from kafkaspec.lake.restored import LakeSegment
 from kafkaspec.lake.results import LakeIncrement, LakeLoss, LakeReport, LakeStatus
-from kafkaspec.shown import without_credentials
+from kafkaspec.shown import size_text, without_credentials
 from kafkaspec.spark.parsing import size
 
 OUTPUT = Output(

@@ -65,7 +65,7 @@ def stats_command(
             figures = stats(spark, paths, records=not headers_only, tasks=tasks)
             if output is not None:
                 save(output, **frames(spark, figures))
-        write_page(file, figures, show_keys=show_keys)
+        write_page(file, figures, paths, show_keys=show_keys)
     for path in write_plots(plots, figures):
         note(f"wrote {path}")
     counts = Inputs(())

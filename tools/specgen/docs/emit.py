@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import groupby
+from pathlib import PurePosixPath
 
 from tools.quirks import link
 from tools.specgen.docs.diagram import diagram
@@ -267,6 +268,32 @@ def _name(enum: Enum, value: EnumValue) -> str:
     return f"{name} (`{value.original_id}`)" if value.original_id else name
 
 
+def _by_use(model: Model) -> list[tuple[str, list[Spec]]]:
+    """Return the pages in the order in which they are used: files, what is in them, their parts.
+
+    Of files, those that have a name of their own come first, and of these the one with the most to
+    say: the file of data before its indexes.
+    """
+    shared = {name for spec in model.specs for name in spec.imports}
+    groups: dict[str, list[Spec]] = {"Files": []}
+    parts: list[Spec] = []
+    for spec in model.specs:
+        folders = PurePosixPath(spec.file_name).parts[:-1]
+        if folders:
+            title = folders[-1].replace("_", " ").capitalize()
+            groups.setdefault(title, []).append(spec)
+        elif spec.id in shared or not any(type_.fields for type_ in spec.types):
+            parts.append(spec)
+        else:
+            groups["Files"].append(spec)
+    groups["Files"].sort(key=lambda spec: (not spec.file_extensions, -_length(spec)))
+    return [item for item in [*groups.items(), ("Building blocks", parts)] if item[1]]
+
+
+def _length(spec: Spec) -> int:
+    return sum(len(type_.fields) for type_ in spec.types)
+
+
 def _index(model: Model) -> Output:
     out = CodeWriter()
     house = model.house
@@ -277,11 +304,13 @@ def _index(model: Model) -> Output:
             f"[spec/]({house.spec}/README.md)."
         )
     out.lines("# Formats", "", about, "")
-    rows = []
-    for spec in model.specs:
-        names = [f"[{t.name}]({spec.id}.md#{t.name})" for t in spec.types if t.fields]
-        rows.append((f"[{spec.title}]({spec.id}.md)", ", ".join(names)))
-    write_table(out, ("Page", "Structures"), rows)
+    for title, specs in _by_use(model):
+        out.lines(f"## {title}", "")
+        rows = []
+        for spec in specs:
+            names = [f"[{t.name}]({spec.id}.md#{t.name})" for t in spec.types if t.fields]
+            rows.append((f"[{spec.title}]({spec.id}.md)", ", ".join(names)))
+        write_table(out, ("Page", "Structures"), rows)
     out.lines(
         "## How to read the tables",
         "",
