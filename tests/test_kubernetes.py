@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -89,5 +88,3 @@ def test_the_page_names_what_is_there() -> None:
     for path in JOBS:
         assert path.name in text
     assert "job/" + loaded(FOLDER / "job.yaml")["metadata"]["name"] in text
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    assert "pyinstaller" not in " ".join(project["dependencies"])

@@ -36,7 +36,6 @@ def _locked(name: str) -> dict[str, str]:
         ),
         ("docs", [*PROJECT["project"]["dependencies"], *EXTRAS["docs"]]),
         ("release", [*PROJECT["project"]["dependencies"], *EXTRAS["release"]]),
-        ("binary", [*PROJECT["project"]["dependencies"], *EXTRAS["binary"]]),
         ("build", PROJECT["build-system"]["requires"]),
     ],
 )
@@ -50,7 +49,7 @@ def test_a_lock_holds_what_is_required(name: str, wanted: list[str]) -> None:
 
 def test_locks_agree() -> None:
     everything = _locked("construct-test")
-    for name in ("construct", "build", "docs", "release", "binary"):
+    for name in ("construct", "build", "docs", "release"):
         for package, entry in _locked(name).items():
-            assert name in ("docs", "release", "binary") or package in everything
+            assert name in ("docs", "release") or package in everything
             assert everything.get(package, entry).split()[0] == entry.split()[0]  # markers differ
