@@ -271,7 +271,7 @@ def _name(enum: Enum, value: EnumValue) -> str:
 def _by_use(model: Model) -> list[tuple[str, list[Spec]]]:
     """Return the pages in the order in which they are used: files, what is in them, their parts.
 
-    Of files, those that have a name of their own come first, and of these the one with the most to
+    Of files, those with a file extension come first, and of these the one with the most to
     say: the file of data before its indexes.
     """
     shared = {name for spec in model.specs for name in spec.imports}
