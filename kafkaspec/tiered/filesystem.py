@@ -66,11 +66,11 @@ class TieredFileSystem(AbstractFileSystem):  # type: ignore[misc]  # it has no a
         if fo:
             self._known("")  # an error comes now
 
-    def info(self, path: str, **options: Any) -> dict[str, Any]:
+    def info(self, path: str, **_options: Any) -> dict[str, Any]:
         """Return the name, the type, the size and the last change of a file or directory."""
         return self._info(self._at(path), sized=True)
 
-    def ls(self, path: str, detail: bool = True, **options: Any) -> list[Any]:
+    def ls(self, path: str, detail: bool = True, **_options: Any) -> list[Any]:
         """Return what is in a directory, without sizes, for which manifests would be read."""
         place = self._at(path)
         if not place.exists():
@@ -83,7 +83,7 @@ class TieredFileSystem(AbstractFileSystem):  # type: ignore[misc]  # it has no a
         return listed if detail else [each["name"] for each in listed]
 
     def cat_file(
-        self, path: str, start: int | None = None, end: int | None = None, **options: Any
+        self, path: str, start: int | None = None, end: int | None = None, **_options: Any
     ) -> bytes:
         """Return a file, or the bytes from one offset to another; negative ones are from its end.
 

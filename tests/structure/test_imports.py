@@ -47,8 +47,9 @@ DEFERRED = (
     ("kafkaspec.log.header_table", "pyarrow", _CORE),
     ("benchmarks.cases.explorer", "playwright", "only this case needs a browser"),
     ("kafkaspec.compression.registered", "importlib", "10 ms, which few logs need"),
-    ("kafkaspec.compression.registered", "pickle", "as above"),
-    ("kafkaspec.tables.scans", "polars", "for one of its functions, and not among the extras"),
+    ("kafkaspec.cli.commands.explain", "kafkaspec.assembly", "20 ms, for a format of its own"),
+    ("tools.document.typeset", "markdown", _EXTRA),
+    ("tools.document.typeset", "typst", _EXTRA),
     ("kafkaspec.jobs", "concurrent", "5 ms, which one job does not need"),
     ("kafkaspec.jobs", "multiprocessing", "10 ms, as above"),
     (
