@@ -88,6 +88,11 @@ wheels:  ## Build the sdist and a wheel in dist/ twice, judge and try them (Linu
 	@tools/setup/venv.sh $(VENV)-release release
 	@$(VENV)-release/bin/python -m tools.release $(OPTIONS)
 
+.PHONY: binary
+binary:  ## One file in dist/ with Python and all that the command needs, judged (Linux; OPTIONS=--bare: in a bare Debian)
+	@tools/setup/venv.sh $(VENV)-binary binary
+	@$(VENV)-binary/bin/python -m tools.release.binary $(OPTIONS)
+
 .PHONY: check-platforms
 check-platforms:  ## Types as mypy sees them on Windows and macOS
 	@tools/setup/venv.sh $(VENV) construct,test

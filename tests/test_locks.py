@@ -34,6 +34,7 @@ def _locked(name: str) -> dict[str, str]:
             "construct-test",
             [*PROJECT["project"]["dependencies"], *EXTRAS["construct"], *EXTRAS["test"]],
         ),
+        ("binary", [*PROJECT["project"]["dependencies"], *EXTRAS["binary"]]),
         ("docs", [*PROJECT["project"]["dependencies"], *EXTRAS["docs"]]),
         ("release", [*PROJECT["project"]["dependencies"], *EXTRAS["release"]]),
         ("build", PROJECT["build-system"]["requires"]),
@@ -49,7 +50,7 @@ def test_a_lock_holds_what_is_required(name: str, wanted: list[str]) -> None:
 
 def test_locks_agree() -> None:
     everything = _locked("construct-test")
-    for name in ("construct", "build", "docs", "release"):
+    for name in ("construct", "build", "docs", "release", "binary"):
         for package, entry in _locked(name).items():
-            assert name in ("docs", "release") or package in everything
+            assert name in ("docs", "release", "binary") or package in everything
             assert everything.get(package, entry).split()[0] == entry.split()[0]  # markers differ

@@ -20,6 +20,7 @@ lock() {  # lock NAME ARGUMENT...: write requirements/NAME.txt
 mkdir -p requirements
 lock construct-test pyproject.toml --extra construct --extra test
 lock construct pyproject.toml --extra construct --constraints requirements/construct-test.txt
+lock binary pyproject.toml --extra binary --constraints requirements/construct-test.txt
 lock docs pyproject.toml --extra docs --constraints requirements/construct-test.txt
 lock release pyproject.toml --extra release --constraints requirements/construct-test.txt
 echo setuptools | lock build - --constraints requirements/construct-test.txt
