@@ -13,6 +13,7 @@ import pytest
 
 from tests.pages import ROOT
 from tests.serving import served
+from tools.document.pages import PDF
 from tools.site.check import check, external, unreachable
 
 GOOD = {
@@ -77,7 +78,7 @@ def test_hosts_are_asked_for_what_the_site_links() -> None:
 
 @pytest.mark.slow
 def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:
-    for module in ("mkdocs", "material"):
+    for module in ("mkdocs", "material", "typst"):
         if importlib.util.find_spec(module) is None:
             pytest.skip(f"make docs installs {module}")
     if shutil.which("npm") is None:
@@ -91,3 +92,4 @@ def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "site" / "formats" / "recordbatch.html").is_file()
+    assert (tmp_path / "site" / "format" / PDF).read_bytes().startswith(b"%PDF-")
