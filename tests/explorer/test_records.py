@@ -331,3 +331,61 @@ def test_a_given_schema(engine: Engine, tmp_path: Path) -> None:
     assert bad["value"]["message"] is None
     assert "are left" in bad["problem"]
     assert wrong["error"]["reason"] == "invalid_value"
+
+
+def _given(engine: Engine, path: Path, schema: Any, *values: bytes) -> list[Any]:
+    """Return the values of records as a schema reads them."""
+    path.write_bytes(ks.encode([ks.Record(0, 0, None, value) for value in values]))
+    calls = ["list", 1], ["giveSchema", json.dumps(schema)], ["records", 1, 0, 0, len(values)]
+    _, _, given, page = engine.call([path], *calls)
+    return page["result"]["records"] if "error" not in given else [given["error"]]
+
+
+@pytest.mark.slow
+def test_schemas_cannot_take_the_engine_from_its_user(engine: Engine, tmp_path: Path) -> None:
+    path = tmp_path / f"{0:020d}.log"
+    nested: Any = "null"  # two records in each, and no byte in any
+    for level in range(50):
+        fields = [{"name": "a", "type": nested}, {"name": "b", "type": f"R{level - 1}"}]
+        nested = {"type": "record", "name": f"R{level}", "fields": fields[: 2 if level else 1]}
+    (record,) = _given(engine, path, nested, b"")
+    assert "items" in record["problem"]
+    decimal = {"type": "bytes", "logicalType": "decimal", "precision": 9, "scale": 2}
+    size = 1 << 20
+    long = bytes([0x80, 0x80, 0x80, 1]) + b"\7" * size
+    amount, low, huge = _given(engine, path, decimal, b"\4\x30\x39", b"\2\xff", long)
+    assert [json.loads(each["value"]["message"]) for each in (amount, low)] == ["123.45", "-0.01"]
+    assert "a decimal of more than" in huge["problem"]
+    (error,) = _given(engine, path, {"type": "fixed", "name": "F", "size": "x"}, b"abc")
+    assert error["reason"] == "invalid_value"
+
+
+def test_schemas_that_refer_to_each_other_twice_are_read_once(
+    engine: Engine, tmp_path: Path
+) -> None:
+    count = 30
+    registry = []
+    for number in range(count):
+        key = {"keytype": "SCHEMA", "subject": f"s{number}", "version": 1}
+        other = [{"subject": f"s{number + 1}", "version": 1}] * 2 * (number + 1 < count)
+        value = {"id": number, "schema": '"string"', "references": other}
+        registry.append(ks.Record(number, 0, json.dumps(key).encode(), json.dumps(value).encode()))
+    files = [tmp_path / "_schemas-0" / f"{0:020d}.log", tmp_path / "t-0" / f"{0:020d}.log"]
+    for path, records in zip(
+        files, (registry, [ks.Record(0, 0, None, bytes(5) + b"\2A")]), strict=True
+    ):
+        path.parent.mkdir()
+        path.write_bytes(ks.encode(records))
+    *_, page = engine.call(files, ["useSchemas", [1]], ["list", 2], ["records", 2, 0, 0, 1])
+    assert page["result"]["records"][0]["value"]["message"] == '"A"'
+
+
+def test_json_that_is_nested_too_deeply_does_not_end_a_search(
+    engine: Engine, tmp_path: Path
+) -> None:
+    path = tmp_path / f"{0:020d}.log"
+    values = b"[" * 200_000 + b"]" * 200_000, b'["K7"]'
+    path.write_bytes(ks.encode([ks.Record(n, 0, None, each) for n, each in enumerate(values)]))
+    query = {"files": [1], "wanted": wanted("$ ~ K7", "json", ("value",))}
+    _, _, found = engine.call([path], ["list", 1], ["find", query])
+    assert found["result"] == 1

@@ -5,8 +5,10 @@ import { quoted } from '../messages/json';
 export class AvroError extends Error {}
 
 const DEEPEST = 64;
-/** Items that a value may have: those of `null` take no bytes. */
+/** Items and records that a value may have: those of `null` take no bytes. */
 const MOST_ITEMS = 1 << 20;
+/** Bytes of a decimal: the time that its digits take grows faster than they do. */
+const MOST_DECIMAL = 1 << 16;
 
 type Shape = string | Shape[] | { type: Shape; [member: string]: unknown };
 type Read = (from: Reader, depth: number) => string;
@@ -51,6 +53,10 @@ class Reader {
     return this.data.subarray(start, start + size);
   }
 
+  item(): void {
+    if (++this.items > MOST_ITEMS) throw new AvroError(`more than ${MOST_ITEMS} items`);
+  }
+
   number(size: 4 | 8): string {
     const at = this.take(size);
     const found = size === 4 ? this.view.getFloat32(at, true) : this.view.getFloat64(at, true);
@@ -84,9 +90,10 @@ const PLAIN: Record<string, Read> = {
 };
 
 function decimal(bytes: Uint8Array, scale: number): string {
-  let value = 0n;
-  for (const byte of bytes) value = (value << 8n) | BigInt(byte);
-  value = BigInt.asIntN(8 * bytes.length, value);
+  if (bytes.length > MOST_DECIMAL) throw new AvroError(`a decimal of more than ${MOST_DECIMAL} bytes`);
+  // At once, since BigInt is copied by every operation.
+  const hex = Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
+  const value = BigInt.asIntN(8 * bytes.length, BigInt(`0x${hex || '0'}`));
   const digits = (value < 0n ? -value : value).toString().padStart(scale + 1, '0');
   const whole = digits.slice(0, digits.length - scale);
   return `"${value < 0n ? '-' : ''}${whole}${scale ? `.${digits.slice(-scale)}` : ''}"`;
@@ -202,7 +209,7 @@ function blocks(item: Read, isMap: boolean): Read {
         from.long();
       }
       for (let done = 0n; done < count; done++) {
-        if (++from.items > MOST_ITEMS) throw new AvroError(`more than ${MOST_ITEMS} items`);
+        from.item();
         parts.push(isMap ? `${text(from.bytes())}: ${item(from, depth + 1)}` : item(from, depth + 1));
       }
     }
@@ -222,6 +229,7 @@ function namedType(schema: Record<string, unknown>, type: string, outer: string,
     });
   } else if (type === 'fixed') {
     const size = Number(schema['size']);
+    if (!Number.isSafeInteger(size) || size < 0) throw new AvroError(`${name} has no size`);
     named.set(name, logical(schema, 'fixed', size) ?? ((from) => latin(from.bytes(size))));
   } else {
     named.set(name, () => 'null'); // until its fields are known
@@ -230,6 +238,7 @@ function namedType(schema: Record<string, unknown>, type: string, outer: string,
     );
     named.set(name, (from, depth) => {
       if (depth > DEEPEST) throw new AvroError(`more than ${DEEPEST} levels`);
+      from.item();
       return `{${fields.map(([own, read]) => `${own}: ${read(from, depth + 1)}`).join(', ')}}`;
     });
   }

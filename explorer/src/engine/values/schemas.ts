@@ -85,7 +85,7 @@ export class Schemas {
     }
   }
 
-  private decoder(schema: Schema, depth: number, named: NamedTypes = new Map()): (payload: Uint8Array) => string {
+  private decoder(schema: Schema, depth: number, named: NamedTypes = new Map(), done = new Set<Schema>()): (payload: Uint8Array) => string {
     if (schema.type === 'JSON') {
       return (payload) => {
         const text = utf8(payload);
@@ -98,7 +98,9 @@ export class Schemas {
     for (const { subject, version } of schema.references) {
       const other = this.byVersion.get(`${subject} ${version}`);
       if (!other) throw new AvroError(`the schema refers to ${subject} ${version}, which is not there`);
-      this.decoder(other, depth + 1, named);
+      if (done.has(other)) continue;
+      done.add(other);
+      this.decoder(other, depth + 1, named, done);
     }
     return compileAvro(json(schema.text), named);
   }
