@@ -14,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from pathlib import PurePath
 from typing import Any, Final, Protocol
 
 import pyarrow as pa
@@ -223,7 +224,8 @@ def plan_increment(
         losses: whether to look for what is lost, which reads the end of each segment.
 
     Raises:
-        LakeLossError: ``changed``: something is lost, and ``on_loss`` is ``stop``.
+        LakeLossError: ``changed``: something is lost, and ``on_loss`` is ``stop``. A damaged end of
+            a segment is no reason to stop.
         KafkaSpecError: ``unreadable``.
     """
     found = [
@@ -249,8 +251,9 @@ def plan_increment(
             segments += items
             news.losses += lost
     lost = [loss for news in found for loss in news.losses]
-    if lost and on_loss == "stop":
-        detail = f"{some_of([str(item) for item in lost])}. Nothing was written for it;"
+    fatal = [str(item) for item in lost if not item.is_damage]
+    if fatal and on_loss == "stop":
+        detail = f"{some_of(fatal)}. Nothing was written for it;"
         detail += " --on-loss continue goes on with what is there"
         raise LakeLossError(detail, reason=Reason.CHANGED)
     left = sum(len(news.unread) - len(news.taken) for news in found)
@@ -468,15 +471,25 @@ class LogNews:
             low = max(low, self.begin)
         for item in missing_in(self.log, low, high, log_start=False):
             if item.is_loss and not delivers_all(item):
-                found.append(self._loss(str(item), item.lost))
+                found.append(self._loss(str(item), item.lost, is_damage=self._is_torn(item.file)))
         return found
+
+    def _is_torn(self, file: str) -> bool:
+        """Return whether a segment has bytes after its last sound batch."""
+        name = PurePath(file).name
+        for item in self.taken:
+            if item.path.name == name:
+                return item.size > 0 and _sound_end(item, None)[0] < item.size
+        return False
 
     @property
     def _place(self) -> LakePlace:
         return self.log.topic or "", self.log.partition or 0
 
-    def _loss(self, text: str, offsets: OffsetRange | None = None) -> LakeLoss:
-        return LakeLoss(*self._place, text, offsets)
+    def _loss(
+        self, text: str, offsets: OffsetRange | None = None, *, is_damage: bool = False
+    ) -> LakeLoss:
+        return LakeLoss(*self._place, text, offsets, is_damage)
 
     def _read_of(self, item: SegmentFile) -> int:
         """Return the bytes of a segment that the lake has, if it has not been written again."""

@@ -17,12 +17,14 @@ class LakeLoss:
         partition: its partition.
         message: what is lost, with the offsets, or what happened to the log.
         offsets: those that are lost; None if none is known to be.
+        is_damage: whether they were in a damaged end of a segment, whose bytes are in ``dead``.
     """
 
     topic: str
     partition: int
     message: str
     offsets: OffsetRange | None = None
+    is_damage: bool = False
 
     def __str__(self) -> str:
         return f"{self.topic}-{self.partition}: {self.message}"

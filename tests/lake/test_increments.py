@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import re
 import shutil
 from collections.abc import Mapping
@@ -22,6 +23,7 @@ from kafkaspec.lake.increments import (
     states_of,
 )
 from kafkaspec.lake.schema import PROGRESS_SCHEMA
+from kafkaspec.spark.jobs.lake import LakeJob
 from kafkaspec.spark.paths import find_logs
 from tests.goldens import GOLDEN
 from tests.spark import logs
@@ -193,6 +195,32 @@ def test_lost_offsets_end_the_job_or_are_counted(case: str, tmp_path: Path) -> N
     assert [loss.offsets.size for loss in found.losses if loss.offsets] == [count]
 
 
+TORN: dict[str, tuple[int, bytes]] = {
+    "another magic": (16, b"\x09"),
+    "a length below a header": (8, b"\0\0\0\5"),
+    "a length beyond the file": (8, b"\x7f\0\0\0"),
+}
+
+
+@pytest.mark.parametrize("case", [*TORN, "cut"])
+def test_a_damaged_end_of_a_closed_segment_does_not_stop_it(case: str, tmp_path: Path) -> None:
+    """Its bytes are read, for ``dead``; without any, a segment that is too short is a loss."""
+    path = three(tmp_path) / f"{0:020d}.log"
+    whole = path.read_bytes()
+    end = len(whole) - len(logs.batch(20, 10, partition_leader_epoch=1))
+    at, word = TORN.get(case, (0, b""))
+    path.write_bytes(whole[:-5] if case == "cut" else whole)
+    if word:
+        logs.overwrite(path, end + at, word)
+    size = path.stat().st_size
+    found = plan(tmp_path)
+    assert [(item.size, item.lost) for item in found.segments] == [(size, 0), (len(whole), 10)]
+    assert [loss.is_damage for loss in found.losses] == [True]
+    path.write_bytes(whole[:end])
+    with pytest.raises(LakeLossError, match="offsets 20 to 29 are missing"):
+        plan(tmp_path)
+
+
 def test_a_loss_counts_in_the_increment_that_reaches_it(tmp_path: Path) -> None:
     orders = tmp_path / "orders-0"
     for base in (0, 30, 90, 120):
@@ -317,3 +345,29 @@ def test_a_file_without_a_partition_is_an_error(tmp_path: Path) -> None:
     path = write(tmp_path / "somewhere", 0, (0, 10, 1))
     with pytest.raises(KafkaSpecError, match="name directories of partitions"):
         plan(path)
+
+
+@pytest.mark.slow  # imports Spark
+def test_planning_collects_no_garbage(tmp_path: Path) -> None:
+    """Each collection looks at all that was planned so far, so planning took more than linear
+    time."""
+    orders = tmp_path / "logs" / "orders-0"
+    orders.mkdir(parents=True)
+    for base in range(0, 4000, 10):
+        write(orders, base, (base, base + 10, 1))
+    job = LakeJob(str(orders.parent), str(tmp_path / "lake"), {"active": True}, create=True)
+    job.plan(dry=True)
+    seen: list[str] = []
+
+    def note(phase: str, _: object) -> None:
+        seen.append(phase)
+
+    threshold = gc.get_threshold()
+    gc.set_threshold(10)
+    gc.callbacks.append(note)
+    try:
+        job.plan(dry=True)
+    finally:
+        gc.callbacks.remove(note)
+        gc.set_threshold(*threshold)
+    assert len(seen) < 20  # around it

@@ -39,6 +39,7 @@ from kafkaspec.lake.schema import FOLDERS, PROGRESS, PROGRESS_SCHEMA, SCHEMAS, T
 from kafkaspec.lake.store import Store
 from kafkaspec.lake.tables import open_lake
 from kafkaspec.lake.units import LakeSettings, UnitResult, write_units
+from kafkaspec.lazy import uncollected
 from kafkaspec.log.cuts import too_large
 from kafkaspec.log.listed import TopicLog
 from kafkaspec.options import not_there
@@ -281,11 +282,12 @@ class LakeJob:
             commit(self.lake, left)
             self.finished = left.mark.epoch
         asked = self._asked
-        return mark, plan_increment(
-            self._source.logs(), state_of(self.lake, mark), on_loss=asked.on_loss,
-            active=asked.active, most=asked.max_segments, until=until,
-            planner=planned_here if spark is None else partial(_planned, spark),
-        )  # fmt: skip
+        with uncollected():  # of the many objects, nearly all stay
+            return mark, plan_increment(
+                self._source.logs(), state_of(self.lake, mark), on_loss=asked.on_loss,
+                active=asked.active, most=asked.max_segments, until=until,
+                planner=planned_here if spark is None else partial(_planned, spark),
+            )  # fmt: skip
 
     def _plans(self, topics: Collection[str]) -> dict[str, Plans]:
         """Return how keys and values of topics are read; note in ``untyped`` which cannot be."""
