@@ -40,6 +40,7 @@ from kafkaspec.state.groups import read_groups
 from kafkaspec.state.image import ClusterKind
 from tests.goldens import GOLDEN
 from tests.kafka.chosen import SAMPLE, VERSIONS
+from tests.restore.damages import assert_served_or_named, damaged_logs
 from tests.restore.test_restore import append_remote_states, remote_place, state_of_first
 from tools.brokers.broker import Broker, tiered_settings
 from tools.brokers.client import Client, Consumed, Record
@@ -416,6 +417,21 @@ def test_a_controller_begins_with_edited_metadata(version: Version, tmp_path: Pa
         found = read_cluster(ks.Partition(path)).image
     assert found.topic_configs()["plain"]["max.message.bytes"] == "54321"
     assert removed not in {each["topic_id"] for each in found.items[ClusterKind.TOPIC].values()}
+
+
+@pytest.mark.parametrize("version", _TARGETS[-1:], ids=lambda each: each.name)
+def test_damage_of_every_reason_is_served(version: Version, tmp_path: Path) -> None:
+    """What was there before the damage is served, or named as lost."""
+    whole = damaged_logs(tmp_path / "damaged")
+    broker, plan = _restored(version, tmp_path, tmp_path / "damaged")
+    assert_served_or_named(plan, whole, broker.logs)
+    wanted = {topic: _expected(plan, broker.logs, "read_uncommitted")[topic] for topic in whole}
+    ends = {item.topic: item.end_offset for item in plan.partitions}
+    with broker.running(), Client(broker) as client:
+        for topic, records in wanted.items():
+            got = client.consume(topic, "read_uncommitted")
+            assert (got.records, got.end) == (records, ends[topic]), topic
+            assert client.append(topic) == ends[topic], topic
 
 
 @pytest.mark.parametrize("version", _TARGETS, ids=lambda each: each.name)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
+import os
 import random
 import shutil
 import subprocess
@@ -29,7 +31,9 @@ from kafkaspec.files.checkpoints import kafka_uuid
 from kafkaspec.files.checkpoints.log_directory import Checkpoints
 from kafkaspec.files.checkpoints.partition_metadata import read as read_partition_metadata
 from kafkaspec.log.control import encode_control
+from kafkaspec.log.damage import judge
 from kafkaspec.log.encoding import encode
+from kafkaspec.log.missing import MissingWhy, missing
 from kafkaspec.restore import restoring
 from kafkaspec.restore.coordinator_topics import java_hash, partition_count
 from kafkaspec.restore.feature_levels import FEATURE_LEVELS
@@ -44,6 +48,7 @@ from kafkaspec.state.message_bytes import message_bytes
 from kafkaspec.state.remote import read_remote_segments
 from kafkaspec.state.share import read_deliveries
 from tests.goldens import GOLDEN, VERSIONS
+from tests.restore.damages import DAMAGES, assert_served_or_named, damaged_logs
 from tests.serving import object_store
 from tests.work import lines
 
@@ -357,6 +362,18 @@ def test_a_hole_is_filled_from_another_copy(tmp_path: Path) -> None:
     assert lost == [(both.base_offset, both.last_offset + 1)]
     kept = [record for record in whole if not both.base_offset <= record.offset <= both.last_offset]
     assert _records(tmp_path / "again/logs/segments-0") == kept
+
+
+@pytest.mark.slow
+def test_damage_of_every_reason_comes_back_or_is_named(tmp_path: Path) -> None:
+    """The list of reasons is closed: a new one needs a kind of damage here."""
+    assert set(DAMAGES) == set(MissingWhy)
+    whole = damaged_logs(tmp_path / "logs")
+    with ks.open(tmp_path / "logs") as found:
+        assert isinstance(found, ks.LogDirectory)
+        assert {each.reason for each in missing(found, judge=judge, check=True)} == set(MissingWhy)
+    plan = restore(tmp_path / "logs", tmp_path / "out", write=True)
+    assert_served_or_named(plan, whole, tmp_path / "out/logs")
 
 
 def test_batches_that_were_cut_at_the_end_of_a_log_are_said(tmp_path: Path) -> None:
@@ -787,9 +804,8 @@ def test_commits_beyond_the_end_are_clamped(tmp_path: Path) -> None:
     )
 
 
-def test_deliveries_beyond_the_end_are_clamped(tmp_path: Path) -> None:
-    """A share group that was done with what is lost gets what is written there later."""
-    source = tmp_path / "logs"
+def _share_group_beyond_the_end(source: Path) -> int:
+    """Write a log directory with a share group; cut what it was done with, and return the end."""
     for name in ("groups-share-0", f"{Topic.CONSUMER_OFFSETS}-0", f"{Topic.SHARE_GROUP_STATE}-0"):
         shutil.copytree(GOLDEN / "4.4.0" / "logs" / name, source / name)
     assert {each.group: each.deliveries for each in restore(source).groups if each.deliveries} == {
@@ -803,13 +819,49 @@ def test_deliveries_beyond_the_end_are_clamped(tmp_path: Path) -> None:
     for other in path.parent.iterdir():  # which say how long the log was
         if other.name not in (path.name, names.PARTITION_METADATA):
             other.unlink()
-    end = first.next_offset
+    return first.next_offset
+
+
+def test_deliveries_beyond_the_end_are_clamped(tmp_path: Path) -> None:
+    """A share group that was done with what is lost gets what is written there later."""
+    source = tmp_path / "logs"
+    end = _share_group_beyond_the_end(source)
     plan = restore(source, tmp_path / "out", write=True)
     clamped = [each.group for each in plan.findings if each.reason is RestoreReason.CLAMPED]
     assert clamped == ["group-s"]
     before, after = (_delivered(logs) for logs in (source, tmp_path / "out/logs"))
     assert after == {offset: state for offset, state in before.items() if offset < end}
     assert {each.group for each in plan.groups if each.clamped} == {"group-s"}
+
+
+@pytest.mark.parametrize(
+    ("release", "wanted"), [("3.9", RestoreReason.UNSETTLED), ("4.0", RestoreReason.UNLOADABLE)]
+)
+def test_deliveries_beyond_the_end_are_only_named_for_releases_that_do_not_load_them(
+    release: str, wanted: RestoreReason, tmp_path: Path
+) -> None:
+    """One without share groups is given them as they are; one with other messages, none of them."""
+    source, out = tmp_path / "logs", tmp_path / "out"
+    end = _share_group_beyond_the_end(source)
+    before = _delivered(source)
+    plan = restore(source, out, write=True, target_release=release)
+    reasons = {each.reason for each in plan.findings}
+    assert RestoreReason.CLAMPED not in reasons
+    assert {RestoreReason.UNSETTLED, RestoreReason.UNLOADABLE} & reasons == {wanted}
+    assert plan.verdict is RestoreVerdict.PARTIAL
+    assert not any(each.clamped for each in plan.groups if each.kind == "share")
+    name = f"{Topic.SHARE_GROUP_STATE}-0"
+    item = next(each for each in plan.partitions if each.topic == Topic.SHARE_GROUP_STATE)
+    assert item.added == 0
+    if wanted is RestoreReason.UNSETTLED:
+        (found,) = (each for each in plan.findings if each.reason is wanted)
+        assert (found.group, found.topic, found.partition) == ("group-s", "groups-share", 0)
+        assert found.offsets == (end, max(before) + 1)
+        assert _records(out / "logs" / name) == _records(source / name)
+    else:
+        places = _reasons(plan, RestoreReason.UNLOADABLE)
+        assert (Topic.SHARE_GROUP_STATE, 0) in places
+        assert _records(out / "logs" / name) == []
 
 
 def _delivered(logs: Path) -> dict[int, str]:
@@ -1092,6 +1144,34 @@ def test_links_share_what_no_broker_appends_to(tmp_path: Path) -> None:
     paths = sorted((tmp_path / "out/logs/segments-0").glob(f"*{names.LOG}"))
     shared = [path.samefile(source / "segments-0" / path.name) for path in paths]
     assert shared == [True] * (len(paths) - 1) + [False]
+
+
+@pytest.mark.skipif(not hasattr(os, "copy_file_range"), reason="no copy_file_range here")
+@pytest.mark.parametrize("is_able", [True, False])
+def test_segments_are_copied_by_the_kernel(
+    is_able: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its call shares the blocks where the file system can; where it fails, bytes are copied."""
+    source = tmp_path / "logs"
+    called: list[tuple[int, int]] = []
+    shutil.copytree(_NEWEST / "segments-0", source / "segments-0")
+    original = os.copy_file_range
+
+    def copy_file_range(src: int, dst: int, count: int, offset_src: int | None = None) -> int:
+        called.append((os.fstat(src).st_ino, count))
+        if not is_able:
+            raise OSError(errno.EOPNOTSUPP, os.strerror(errno.EOPNOTSUPP))
+        return original(src, dst, count, offset_src)
+
+    monkeypatch.setattr(os, "copy_file_range", copy_file_range)
+    restore(source, tmp_path / "out", write=True)
+    segments = sorted((source / "segments-0").glob(f"*{names.LOG}"))
+    whole = {(path.stat().st_ino, path.stat().st_size) for path in segments}
+    assert whole <= set(called)  # each in one call, from its own file
+    for path in segments:
+        copy = tmp_path / "out/logs/segments-0" / path.name
+        assert copy.read_bytes() == path.read_bytes()
+        assert not copy.samefile(path)
 
 
 def test_a_marker_that_no_one_knows_reads(tmp_path: Path) -> None:
