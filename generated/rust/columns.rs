@@ -178,16 +178,16 @@ impl Columns {
     /// The input is the payload after decompression, a part of the buffer.
     pub fn read_record_set(&mut self, buffer: &[u8], input: &mut Input<'_>, batch: &super::recordbatch::RecordBatch<'_>) -> Result<(), Error> {
         let rows = self.rows;
-        let found = self.record_set(buffer, input, batch);
+        let found = self.add_record_set(buffer, input, batch);
         if found.is_err() {
             self.truncate(rows);
         }
         found
     }
 
-    fn record_set(&mut self, buffer: &[u8], input: &mut Input<'_>, batch: &super::recordbatch::RecordBatch<'_>) -> Result<(), Error> {
+    fn add_record_set(&mut self, buffer: &[u8], input: &mut Input<'_>, batch: &super::recordbatch::RecordBatch<'_>) -> Result<(), Error> {
         for index in 0..i64::from(batch.num_records) {
-            self.framed_record(buffer, input, batch).map_err(|error| error.inside_item("/records", index as usize))?;
+            self.add_record_set_framed_record(buffer, input, batch).map_err(|error| error.inside_item("/records", index as usize))?;
         }
         if !input.is_at_end() && (i64::from(batch.num_records) != 0) {
             return Err(input.trailing(Place("/end", "recordbatch.ksy#/types/record_set/seq/1")));
@@ -196,18 +196,18 @@ impl Columns {
     }
 
     #[inline]
-    fn framed_record(&mut self, buffer: &[u8], input: &mut Input<'_>, batch: &super::recordbatch::RecordBatch<'_>) -> Result<(), Error> {
+    fn add_record_set_framed_record(&mut self, buffer: &[u8], input: &mut Input<'_>, batch: &super::recordbatch::RecordBatch<'_>) -> Result<(), Error> {
         let start = input.absolute();
         let len_body = super::varint::read_varint32(input, Place("/len_body", "recordbatch.ksy#/types/framed_record/seq/0"))?;
         if i64::from(len_body) < 0 {
             return Err(Error::invalid(start, len_body, Place("/len_body", "recordbatch.ksy#/types/framed_record/seq/0")));
         }
-        self.record(buffer, &mut input.part(i64::from(len_body), Place("/body", "recordbatch.ksy#/types/framed_record/seq/1"))?, batch).map_err(|error| error.inside("/body"))?;
+        self.add_record_set_record(buffer, &mut input.part(i64::from(len_body), Place("/body", "recordbatch.ksy#/types/framed_record/seq/1"))?, batch).map_err(|error| error.inside("/body"))?;
         Ok(())
     }
 
     #[inline]
-    fn record(&mut self, buffer: &[u8], input: &mut Input<'_>, batch: &super::recordbatch::RecordBatch<'_>) -> Result<(), Error> {
+    fn add_record_set_record(&mut self, buffer: &[u8], input: &mut Input<'_>, batch: &super::recordbatch::RecordBatch<'_>) -> Result<(), Error> {
         let attributes = i8::from_be_bytes(input.array::<1>(Place("/attributes", "recordbatch.ksy#/types/record/seq/0"))?);
         let timestamp_delta = super::varint::read_varint64(input, Place("/timestamp_delta", "recordbatch.ksy#/types/record/seq/1"))?;
         let offset_delta = super::varint::read_varint32(input, Place("/offset_delta", "recordbatch.ksy#/types/record/seq/2"))?;
@@ -219,7 +219,7 @@ impl Columns {
             return Err(Error::invalid(start, num_headers, Place("/num_headers", "recordbatch.ksy#/types/record/seq/5")));
         }
         for index in 0..i64::from(num_headers) {
-            self.header(buffer, input).map_err(|error| error.inside_item("/headers", index as usize))?;
+            self.add_record_set_header(buffer, input).map_err(|error| error.inside_item("/headers", index as usize))?;
         }
         if !input.is_at_end() {
             return Err(input.trailing(Place("/end", "recordbatch.ksy#/types/record/seq/7")));
@@ -262,7 +262,7 @@ impl Columns {
     }
 
     #[inline]
-    fn header(&mut self, buffer: &[u8], input: &mut Input<'_>) -> Result<(), Error> {
+    fn add_record_set_header(&mut self, buffer: &[u8], input: &mut Input<'_>) -> Result<(), Error> {
         let start = input.absolute();
         let len_key = super::varint::read_varint32(input, Place("/len_key", "recordbatch.ksy#/types/header/seq/0"))?;
         if i64::from(len_key) < 0 {

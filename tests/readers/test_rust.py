@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import subprocess
 import sys
@@ -14,6 +13,7 @@ import pytest
 
 from kafkaspec.conformance.levels import CaseLevel
 from tests import goldens
+from tests.readers.running import agrees_on_changed_logs, cargo
 from tools.readers.rust import assemble
 
 pytestmark = pytest.mark.slow
@@ -26,14 +26,6 @@ LEVELS = (
     CaseLevel.RESOURCE,
 )
 """Levels of which the crate passes each case that it answers."""
-
-
-def cargo(folder: Path, *arguments: str) -> None:
-    """Run Cargo on the crate; libraries are compiled once for all runs."""
-    environment = os.environ | {"CARGO_TARGET_DIR": str(ROOT / "build" / "readers" / "rust")}
-    command = ["cargo", arguments[0], "--quiet", "--locked", *arguments[1:]]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, env=environment)
-    assert done.returncode == 0, done.stdout + done.stderr
 
 
 @pytest.fixture(scope="module")
@@ -73,6 +65,11 @@ def test_the_crate_passes_the_kit_on_cases_and_on_golden_segments(testee: str) -
         assert counts["passed"] > 50
         assert counts["failed"] == counts["expected_failure"] == 0
         assert level == CaseLevel.RESOURCE or not counts["skipped"], (level, counts)
+
+
+def test_the_crate_and_the_native_codec_agree_on_changed_logs(testee: str) -> None:
+    """The crate is built with checks of overflow, so that each one would end the testee."""
+    agrees_on_changed_logs(testee, seed=6)
 
 
 def test_the_crate_has_no_warning(crate: Path) -> None:

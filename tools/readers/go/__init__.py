@@ -18,16 +18,17 @@ MODULE: Final = "kafkaspec"
 _OWN: Final = ("*.go", "*/*.go", "*/testdata/*", "go.mod", "go.sum", "README.md")
 
 
-def put_together(into: Path, module: str = MODULE) -> list[Path]:
+def put_together(into: Path, module: str = MODULE, generated: Path = GENERATED) -> list[Path]:
     """Write the module into a folder, and return its files.
 
     Args:
         into: the folder; files of the module that are there are replaced.
         module: the path of the module, ``example.org/kafkaspec`` for example.
+        generated: the generated part; tests give that of a draft.
     """
     into.mkdir(parents=True, exist_ok=True)
     found = {path: path.relative_to(HERE) for pattern in _OWN for path in HERE.glob(pattern)}
-    found |= {path: Path(FORMAT, path.name) for path in GENERATED.glob("*.go")}
+    found |= {path: Path(FORMAT, path.name) for path in generated.glob("*.go")}
     found[ROOT / "LICENSE"] = Path("LICENSE")
     made = []
     for source, place in sorted(found.items(), key=lambda item: item[1]):

@@ -120,8 +120,11 @@ class ColumnsModule:
         with self.out.block("impl Columns {", "}"):
             self._constants()
             self._maintenance()
+            read: list[Type] = []
             for batch in self.segment.batches:
-                BatchColumns(self, batch).emit()
+                if batch.record_set not in read:
+                    BatchColumns(self, batch).emit()
+                read.append(batch.record_set)
             for type_ in self.segment.messages:
                 self._message(type_)
             self._dispatch()
@@ -334,6 +337,11 @@ class BatchColumns:
         self.record = batch.record(self.model)
         self.done: list[Type] = []
 
+    def function(self, type_: Type) -> str:
+        """Return the function of a type; kinds of batches share types such as headers."""
+        outer = self.batch.record_set
+        return f"add_{outer.name}" if type_ == outer else f"add_{outer.name}_{type_.name}"
+
     def emit(self) -> None:
         """Write the functions, outermost first."""
         pending = [self.batch.record_set]
@@ -378,14 +386,15 @@ class ColumnsReader(Reader):
             with out.block(f"{head} -> Result<(), Error> {{", "}"):
                 out.line("let rows = self.rows;")
                 listed = "".join(f", {local(item.id)}" for item in type_.parameters)
-                out.line(f"let found = self.{type_.name}(buffer, input{listed});")
+                called = self.owner.function(type_)
+                out.line(f"let found = self.{called}(buffer, input{listed});")
                 with out.block("if found.is_err() {", "}"):
                     out.line("self.truncate(rows);")
                 out.line("found")
             out.line()
         if type_ not in (self.owner.batch.record_set,):
             out.line("#[inline]")
-        head = f"fn {type_.name}(&mut self, buffer: &[u8], input: &mut Input<'_>{given})"
+        head = f"fn {self.owner.function(type_)}(&mut self, buffer: &[u8], input: &mut Input<'_>{given})"
         with out.block(f"{head} -> Result<(), Error> {{", "}"):
             self.read()
             if type_ == self.owner.record:
@@ -487,7 +496,8 @@ class ColumnsReader(Reader):
             return super()._structure(field, kind, place, tail, inside)
         self.called.append(type_)
         taken = self.source(kind, place, tail)
-        return f"self.{type_.name}(buffer, {taken}{self.arguments(kind)}){inside}?"
+        called = self.owner.function(type_)
+        return f"self.{called}(buffer, {taken}{self.arguments(kind)}){inside}?"
 
     def _value(self, field: Field) -> None:
         if not (self._is_ours(field) and self.type.is_frame):
