@@ -5,11 +5,12 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
 
 	"github.com/OneOfOne/xxhash"
 	"github.com/golang/snappy"
-	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/flate"
 	"github.com/klauspost/compress/zstd"
 	"github.com/pierrec/lz4/v4"
 
@@ -25,10 +26,10 @@ var ErrTooLarge = errors.New("the output exceeds its limit")
 
 // codecs are the contexts of a reader; they are kept from one payload to the next.
 type codecs struct {
-	into []byte
-	zstd *zstd.Decoder
-	most int
-	gzip gzip.Reader
+	into    []byte
+	zstd    *zstd.Decoder
+	most    int
+	inflate io.ReadCloser
 }
 
 func (r *Reader) decompress(h *format.Header, payload []byte) ([]byte, *format.Error) {
@@ -87,27 +88,90 @@ func limited(into []byte, from io.Reader, most int) ([]byte, error) {
 	}
 }
 
-// ignoredTail is the most bytes after a member of gzip that Java ignores, whatever they are.
-const ignoredTail = 18
+// What RFC 1952 says of a member, and what Java makes of it.
+const (
+	gzipMagic    = "\x1f\x8b\x08"
+	gzipHeader   = 10
+	gzipFlags    = len(gzipMagic)
+	gzipChecksum = 0x02
+	gzipExtra    = 0x04
+	gzipName     = 0x08
+	gzipComment  = 0x10
+	gzipTrailer  = 8
+	ignoredTail  = 18 // the most bytes after a member that Java ignores, whatever they are
+)
 
 // unGzip reads members as Java's GZIPInputStream does: further ones are joined, and bytes that do not
-// begin with a valid header of a member are ignored.
+// begin with a valid header of a member are ignored. The library's own reader of headers refuses long
+// names and reserved flags, which Java does not.
 func (c *codecs) unGzip(into, payload []byte, _ int64, most int) ([]byte, error) {
-	source := bytes.NewReader(payload)
-	for first := true; first || source.Len() > ignoredTail; first = false {
-		if err := c.gzip.Reset(source); err != nil {
-			if first {
-				return nil, err
-			}
-			break
-		}
-		c.gzip.Multistream(false)
-		var err error
-		if into, err = limited(into, &c.gzip, most); err != nil {
+	pos := gzipBody(payload, 0)
+	if pos < 0 {
+		return nil, errors.New("the data does not begin with a valid header of a member")
+	}
+	for pos >= 0 {
+		source, before := bytes.NewReader(payload[pos:]), len(into)
+		if c.inflate == nil {
+			c.inflate = flate.NewReader(source)
+		} else if err := c.inflate.(flate.Resetter).Reset(source, nil); err != nil {
 			return nil, err
 		}
+		var err error
+		if into, err = limited(into, c.inflate, most); err != nil {
+			return nil, err
+		}
+		pos = len(payload) - source.Len()
+		if source.Len() < gzipTrailer {
+			return nil, io.ErrUnexpectedEOF
+		}
+		made, trailer := into[before:], payload[pos:]
+		if binary.LittleEndian.Uint32(trailer) != crc32.ChecksumIEEE(made) ||
+			binary.LittleEndian.Uint32(trailer[4:]) != uint32(len(made)) {
+			return nil, errors.New("CRC or length in the trailer do not match the output")
+		}
+		if pos += gzipTrailer; len(payload)-pos <= ignoredTail {
+			break
+		}
+		pos = gzipBody(payload, pos)
 	}
 	return into, nil
+}
+
+// gzipBody returns where the deflate stream of a member begins; -1 where there is no valid header.
+func gzipBody(payload []byte, start int) int {
+	if len(payload)-start < gzipHeader || string(payload[start:start+len(gzipMagic)]) != gzipMagic {
+		return -1
+	}
+	flags, pos := payload[start+gzipFlags], start+gzipHeader
+	if flags&gzipExtra != 0 {
+		if len(payload)-pos < 2 {
+			return -1
+		}
+		pos += 2 + int(binary.LittleEndian.Uint16(payload[pos:]))
+	}
+	for _, flag := range []byte{gzipName, gzipComment} {
+		if flags&flag == 0 {
+			continue
+		}
+		if pos > len(payload) {
+			return -1
+		}
+		size := bytes.IndexByte(payload[pos:], 0)
+		if size < 0 {
+			return -1
+		}
+		pos += size + 1
+	}
+	if pos > len(payload) {
+		return -1
+	}
+	if flags&gzipChecksum != 0 {
+		if len(payload)-pos < 2 || binary.LittleEndian.Uint16(payload[pos:]) != uint16(crc32.ChecksumIEEE(payload[start:pos])) {
+			return -1
+		}
+		pos += 2
+	}
+	return pos
 }
 
 // The stream of xerial's snappy-java: a header, and chunks with their sizes.

@@ -2,6 +2,7 @@ package kafkaspec
 
 import (
 	"bytes"
+	"compress/gzip"
 	"fmt"
 	"io"
 	"strings"
@@ -88,6 +89,37 @@ func TestBatchesComeBack(t *testing.T) {
 		}
 		if text(found) != text(records) {
 			t.Errorf("compression %d: %d other records", compression, len(found))
+		}
+	}
+}
+
+func TestHeadersOfGzipAreTakenAsByJava(t *testing.T) {
+	for _, length := range []int{0, 600, 70_000} {
+		var made bytes.Buffer
+		writer := gzip.NewWriter(&made)
+		writer.Name, writer.Comment, writer.Extra = strings.Repeat("n", length), strings.Repeat("c", length), make([]byte, length%65_536)
+		if _, err := writer.Write([]byte("output")); err != nil {
+			t.Fatal(err)
+		}
+		if err := writer.Close(); err != nil {
+			t.Fatal(err)
+		}
+		for _, reserved := range []byte{0, 0xe0} {
+			var reader codecs
+			payload := append(made.Bytes(), made.Bytes()...)
+			payload[3] |= reserved
+			found, err := reader.unGzip(nil, payload, 0, 100)
+			if err != nil || string(found) != "outputoutput" {
+				t.Errorf("%q, %v of names of %d bytes, flags %#x", found, err, length, reserved)
+			}
+			for size := range payload { // what is not whole is refused, or is only the first member
+				if found, err := reader.unGzip(nil, payload[:size], 0, 100); err == nil && string(found) != "output" {
+					t.Fatalf("%q of %d bytes", found, size)
+				}
+				if length > 0 && size > 2000 {
+					break
+				}
+			}
 		}
 	}
 }
