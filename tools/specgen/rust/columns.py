@@ -394,7 +394,8 @@ class ColumnsReader(Reader):
             out.line()
         if type_ not in (self.owner.batch.record_set,):
             out.line("#[inline]")
-        head = f"fn {self.owner.function(type_)}(&mut self, buffer: &[u8], input: &mut Input<'_>{given})"
+        name = self.owner.function(type_)
+        head = f"fn {name}(&mut self, buffer: &[u8], input: &mut Input<'_>{given})"
         with out.block(f"{head} -> Result<(), Error> {{", "}"):
             self.read()
             if type_ == self.owner.record:
