@@ -225,7 +225,7 @@ def plan_increment(
 
     Raises:
         LakeLossError: ``changed``: something is lost, and ``on_loss`` is ``stop``. A damaged end of
-            a segment is no reason to stop.
+            a segment is not a reason to stop.
         KafkaSpecError: ``unreadable``.
     """
     found = [
