@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,6 +19,7 @@ pytest.importorskip("aiohttp")
 fsspec = pytest.importorskip("fsspec")
 pytest.importorskip("werkzeug")
 
+from tests.cli.helpers import run  # noqa: E402
 from tests.serving import served  # noqa: E402
 
 NAME = f"{0:020d}.log"
@@ -189,7 +191,7 @@ SECRETS = ("someone", "password", "signature", "c2lnbmVk")
 
 
 @pytest.mark.slow
-def test_credentials_of_a_url_stand_nowhere() -> None:
+def test_credentials_of_a_url_stand_nowhere(tmp_path: Path) -> None:
     server = Server(content(count=2))
     with over_http(server, "someone:password@", "?signature=c2lnbmVk") as url:
         path = as_path(url)
@@ -201,6 +203,10 @@ def test_credentials_of_a_url_stand_nowhere() -> None:
             assert (segment.name, segment.base_offset) == (shown, 0)
             assert sum(1 for _ in segment.records()) == 2
             texts = [repr(segment)]
+        page = tmp_path / "report.html"
+        assert run("verify", url, "--html", page).exit_code == 0
+        texts.append(page.read_text("utf-8"))
+        assert "kafkaspec verify" in texts[-1]
         server.data = server.data[:100] + b"x" + server.data[101:]
         texts.append(str(refused(url)))
         with pytest.raises(ks.KafkaSpecError) as caught:
