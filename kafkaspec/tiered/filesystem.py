@@ -98,6 +98,11 @@ class TieredFileSystem(AbstractFileSystem):  # type: ignore[misc]  # it has no a
         """Return when the object of a file was written last; DuckDB asks for that."""
         return datetime.fromtimestamp(self._file(path).stat().st_mtime, UTC)
 
+    def _refuse(self, path: str, *_arguments: Any, **_options: Any) -> None:
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS), path)
+
+    mkdir = makedirs = rmdir = rm = rm_file = cp_file = mv = _refuse
+
     def invalidate_cache(self, path: str | None = None) -> None:
         """Forget what is known of the files."""
         self._opened.cache_clear()
@@ -106,7 +111,7 @@ class TieredFileSystem(AbstractFileSystem):  # type: ignore[misc]  # it has no a
 
     def _open(self, path: str, mode: str = "rb", **options: Any) -> Any:
         if mode != "rb":
-            raise OSError(errno.EROFS, os.strerror(errno.EROFS), path)
+            self._refuse(path)
         options["size"] = self._opened(path).size
         return AbstractBufferedFile(self, path, mode, **options)
 

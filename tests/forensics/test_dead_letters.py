@@ -435,6 +435,8 @@ def test_what_spring_took_is_what_the_log_has(topic: str, tmp_path: Path) -> Non
         (["--split-by", "topic"], "go with -o"),
         (["-o", "out", "--to", "segments", "--value", "decode"], "as they are"),
         (["--value", "decode", "--show-letters"], "no schemas"),
+        (["--value", "nonsense"], "--show-letters, -o, or --format json"),
+        (["--value", "nonsense", "--show-letters"], "no format 'nonsense'"),
         (["--schemas", "x"], "--value decode"),
         (["-o", "out.txt"], "name the format"),
         (["--topic", "none"], "there is no topic 'none'"),

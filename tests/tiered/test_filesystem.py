@@ -143,6 +143,12 @@ def test_what_is_not_there_is_refused(tmp_path: Path) -> None:
     for mode in ("wb", "ab", "r+b"):
         with pytest.raises(OSError, match=r"Read-only"):
             files.open(_SEGMENT, mode)
+    for name in ("mkdir", "makedirs", "rmdir", "rm", "rm_file", "touch"):
+        with pytest.raises(OSError, match=r"Read-only"):
+            getattr(files, name)("segments-0")
+    for name in ("cp_file", "copy", "mv"):
+        with pytest.raises(OSError, match=r"Read-only"):
+            getattr(files, name)(_SEGMENT, "other")
     for given in ({"fo": str(tmp_path)}, {"fo": "/none", "target_protocol": "memory"}):
         with pytest.raises(KafkaSpecError, match="no segments in remote storage"):
             fsspec.filesystem("tiered", **given)

@@ -119,6 +119,10 @@ def dlq_command(
     if output is None and (to is not None or split_by or flatten is not None):
         raise click.UsageError("--to, --split-by and --flatten go with -o")
     typed = taken(arguments, needed=bool(split_by) or flatten is not None)
+    if typed is not None and not (show_letters or report.as_json or output is not None):
+        raise click.UsageError(
+            "decoded keys and values need a place: --show-letters, -o, or --format json"
+        )
     form: Any = None
     if output is not None:
         form = _form(output, to or ("parquet" if split_by else None))
