@@ -16,6 +16,7 @@ ROOT: Final = HERE.parents[2]
 GENERATED: Final = ROOT / "generated" / "rust"
 SPEC: Final = Path("src") / "spec"
 """Where the crate has the generated part."""
+_ENTRIES: Final = "entries.rs"
 _OWN: Final = ("Cargo.toml", "Cargo.lock", "README.md", "src", "examples")
 
 
@@ -28,7 +29,15 @@ def assemble(into: Path, generated: Path = GENERATED) -> list[Path]:
 
     Returns:
         The files of the crate.
+
+    Raises:
+        LookupError: fields that the reader asks for have other names in the specification.
     """
+    if not (generated / _ENTRIES).exists():
+        raise LookupError(
+            f"the generated part has no {_ENTRIES}: if the specification calls a field of an entry "
+            "something else, say so in kafkaspec/layout/names.py, and generate again"
+        )
     files = {
         path.relative_to(HERE): path
         for name in _OWN

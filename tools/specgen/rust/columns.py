@@ -166,6 +166,8 @@ class ColumnsModule:
             if segment.batches:
                 out.line("_ => (),")
         for name, path in (("offsets", names.OFFSET), ("timestamps", names.TIMESTAMP)):
+            if path not in {column.path for column in self.columns}:
+                continue  # another name, or another format
             out.line()
             out.line(
                 f"/// Returns the column of {name}, to change it as a wrapper of messages says."

@@ -80,9 +80,27 @@ pub struct Checksum {
 
 
 def entries_text(model: Model) -> str | None:
-    """Return the module of entries, None where no file has batches of records."""
+    """Return the module of entries.
+
+    None where no file has batches of records, or where the specification has other names than
+    ``kafkaspec.layout.names``: the crate, which needs the module, is refused then.
+    """
     found = [segment for segment in segments(model) if segment.batches]
-    return _Entries(found[0]).text() if found else None
+    return _Entries(found[0]).text() if found and _has_all(found[0]) else None
+
+
+_ASKED = (
+    names.MAGIC, names.COMPRESSION, names.TIMESTAMP_TYPE, names.RECORDS, names.VALUE,
+    names.LAST_OFFSET, names.OFFSET, names.MAX_TIMESTAMP, names.TIMESTAMP, names.NUM_RECORDS,
+)  # fmt: skip
+
+
+def _has_all(segment: Segment) -> bool:
+    """Return whether some kind of entry has each member that readers ask for."""
+    return member_at(segment.model, segment.entry, names.BASE_OFFSET, "") is not None and all(
+        any(member_at(segment.model, kind, path, "") is not None for kind in segment.kinds)
+        for path in (*_ASKED, *(role.path for role in ROLES))
+    )
 
 
 def member_at(model: Model, type_: Type, path: str, place: str) -> tuple[Member, str] | None:

@@ -269,6 +269,8 @@ def _segment(out: CodeWriter, segment: Segment) -> None:
         listed = ", ".join(f"[{number}] = {place}" for number, place in times.items())
         out.line(f"times = {{{listed}}}, most = {max(times.values(), default=head) + 8},")
     for batch in segment.batches:
+        if not _has(model, batch.type, names.COMPRESSION):
+            continue  # what the payload is cannot be told, so that it stays bytes
         items, record = _path_to_record(model, batch)
         with out.block(f"payloads[{quoted(batch.type.key)}] = {{", "}"):
             out.line(f"field = {quoted(batch.payload.id)}, type = {quoted(batch.record_set.key)},")
@@ -325,6 +327,8 @@ def _member(model: Model, type_: Type, path: str) -> Field:
     """
     first, _, rest = path.partition(".")
     field = type_.field_by_id[first]
+    if rest and not isinstance(field.type, TypeReference):
+        raise KeyError(path)
     return _member(model, model.inner(field), rest) if rest else field
 
 
