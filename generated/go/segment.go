@@ -1048,12 +1048,12 @@ func decodeRecordbatchRecordSet(h *Header, data []byte, pos, end int, c *Columns
 				cNumHeaders[i] = vNumHeaders
 			}
 		}
-		items := vNumHeaders
-		if items != 0 {
-			if items < 0 || items > int64((endBody-pos)/2) {
+		itemsHeaders := vNumHeaders
+		if itemsHeaders != 0 {
+			if itemsHeaders < 0 || itemsHeaders > int64((endBody-pos)/2) {
 				return false
 			}
-			for item := int64(0); item < items; item++ {
+			for item := int64(0); item < itemsHeaders; item++ {
 				if pos >= endBody {
 					return false
 				}
@@ -1118,7 +1118,7 @@ func decodeRecordbatchRecordSet(h *Header, data []byte, pos, end int, c *Columns
 			}
 		}
 		if cHeaders != nil {
-			cHeaders[i+1] = cHeaders[i] + int32(items)
+			cHeaders[i+1] = cHeaders[i] + int32(itemsHeaders)
 		}
 		if !(pos == endBody) {
 			return false

@@ -119,7 +119,7 @@ type Segment struct {
 	Options Options
 }
 
-// Found is the answer of a look-up: a record, and a reader that goes on behind its entry.
+// Found is the answer of a look-up: a record, and a reader that goes on after its entry.
 type Found struct {
 	// Batch holds the record.
 	Batch *Batch

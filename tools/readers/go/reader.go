@@ -35,7 +35,7 @@ type Options struct {
 	// MostOutput is the largest size of a payload after decompression; 0 stands for MostOutput.
 	MostOutput int
 
-	// Codecs decompress what this package does not, or in place of it, by the name in the specification.
+	// Codecs decompress what this package does not, or instead of it, by the name in the specification.
 	Codecs map[string]Decompressor
 
 	// Start is where the bytes begin in their file; positions in errors count from there.
@@ -89,7 +89,7 @@ func NewReader(data []byte, options Options) *Reader {
 func (r *Reader) Position() int { return r.options.Start + r.pos }
 
 // Next returns the next entry with its records, io.EOF after the last. Any other error is a *format.Error.
-// After one about an entry whose size is known, the next call goes on behind it; where no entry begins,
+// After one about an entry whose size is known, the next call goes on after it; where no entry begins,
 // the same error comes again. Reason truncated: the log ends within an entry.
 func (r *Reader) Next() (*Batch, error) {
 	entry, err := r.header()

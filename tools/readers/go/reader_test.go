@@ -93,6 +93,18 @@ func TestBatchesComeBack(t *testing.T) {
 	}
 }
 
+func TestOffsetsThatDoNotAscendAreRefused(t *testing.T) {
+	for _, offsets := range [][]int64{{5, 5}, {5, 7, 6, 8}, {8, 5}, {-1, 0}, {0, 1 << 31}} {
+		var records []Record
+		for _, offset := range offsets {
+			records = append(records, Record{Offset: offset, Value: []byte("v")})
+		}
+		if data, err := AppendBatch(nil, records, NewBatchOptions()); err == nil {
+			t.Errorf("offsets %d became %d bytes", offsets, len(data))
+		}
+	}
+}
+
 func TestHeadersOfGzipAreTakenAsByJava(t *testing.T) {
 	for _, length := range []int{0, 600, 70_000} {
 		var made bytes.Buffer
@@ -191,7 +203,7 @@ func TestRangesAreAsBytes(t *testing.T) {
 			t.Fatal(found, err)
 		}
 		if got := found.Batch.Records.Offset[found.Row]; got != records[i].Offset {
-			t.Errorf("offset %d in place of %d", got, records[i].Offset)
+			t.Errorf("offset %d instead of %d", got, records[i].Offset)
 		}
 	}
 	if found, err := segment.FindOffset(records[2999].Offset + 1); found != nil || err != nil {
@@ -209,7 +221,7 @@ func TestRangesAreAsBytes(t *testing.T) {
 		count += batch.Records.Rows
 	}
 	if count != len(records) {
-		t.Errorf("%d records in place of %d", count, len(records))
+		t.Errorf("%d records instead of %d", count, len(records))
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"math"
 
 	"github.com/OneOfOne/xxhash"
 	"github.com/golang/snappy"
@@ -52,16 +51,16 @@ type BatchOptions struct {
 	Compression int64
 
 	// LeaderEpoch of the leader that appends the batch.
-	LeaderEpoch int32
+	LeaderEpoch int64
 
 	// ProducerId of an idempotent or transactional producer.
 	ProducerId int64
 
 	// ProducerEpoch of the producer.
-	ProducerEpoch int16
+	ProducerEpoch int64
 
 	// BaseSequence is the sequence number of the first record.
-	BaseSequence int32
+	BaseSequence int64
 
 	// IsTransactional says that the records belong to a transaction.
 	IsTransactional bool
@@ -75,6 +74,12 @@ func NewBatchOptions() BatchOptions {
 	return BatchOptions{LeaderEpoch: None, ProducerId: None, ProducerEpoch: None, BaseSequence: None}
 }
 
+// fits stores a number in a field, whatever its size, and says whether it has room for it.
+func fits[T int8 | int16 | int32 | int64 | uint8 | uint16 | uint32](field *T, number int64) bool {
+	*field = T(number)
+	return int64(*field) == number
+}
+
 // AppendBatch appends records as one batch of magic 2, as Kafka's producer and broker write it. Offsets
 // ascend, and the first is the base of the batch.
 func AppendBatch(b []byte, records []Record, options BatchOptions) ([]byte, error) {
@@ -82,34 +87,26 @@ func AppendBatch(b []byte, records []Record, options BatchOptions) ([]byte, erro
 		return nil, errors.New("a batch needs a record")
 	}
 	first, last := records[0], records[len(records)-1]
-	if last.Offset-first.Offset > math.MaxInt32 || last.Offset < first.Offset {
+	batch := format.RecordbatchRecordBatch{BaseOffset: first.Offset, BaseTimestamp: first.Timestamp, MaxTimestamp: first.Timestamp}
+	batch.Attributes.IsControl, batch.Attributes.IsTransactional = options.IsControl, options.IsTransactional
+	if first.Offset < 0 || !fits(&batch.LastOffsetDelta, last.Offset-first.Offset) {
 		return nil, fmt.Errorf("offsets %d to %d do not fit one batch", first.Offset, last.Offset)
 	}
-	batch := format.RecordbatchRecordBatch{
-		BaseOffset:           first.Offset,
-		PartitionLeaderEpoch: options.LeaderEpoch,
-		Attributes: format.RecordbatchBatchAttributes{
-			IsControl:       options.IsControl,
-			IsTransactional: options.IsTransactional,
-			Compression:     uint8(options.Compression),
-		},
-		LastOffsetDelta: int32(last.Offset - first.Offset),
-		BaseTimestamp:   first.Timestamp,
-		MaxTimestamp:    first.Timestamp,
-		ProducerId:      options.ProducerId,
-		ProducerEpoch:   options.ProducerEpoch,
-		BaseSequence:    options.BaseSequence,
-		NumRecords:      int32(len(records)),
+	if !fits(&batch.Attributes.Compression, options.Compression) || !fits(&batch.PartitionLeaderEpoch, options.LeaderEpoch) ||
+		!fits(&batch.ProducerId, options.ProducerId) || !fits(&batch.ProducerEpoch, options.ProducerEpoch) ||
+		!fits(&batch.BaseSequence, options.BaseSequence) || !fits(&batch.NumRecords, int64(len(records))) {
+		return nil, fmt.Errorf("%d records with the options %+v do not fit one batch", len(records), options)
 	}
 	set := format.RecordbatchRecordSet{Batch: &batch, Records: make([]format.RecordbatchRecord, len(records))}
 	for i, record := range records {
-		if record.Offset < first.Offset || record.Offset > last.Offset {
-			return nil, fmt.Errorf("offset %d is not between %d and %d", record.Offset, first.Offset, last.Offset)
+		if i > 0 && record.Offset <= records[i-1].Offset {
+			return nil, fmt.Errorf("offset %d does not ascend from %d", record.Offset, records[i-1].Offset)
 		}
 		batch.MaxTimestamp = max(batch.MaxTimestamp, record.Timestamp)
 		made := &set.Records[i]
-		made.TimestampDelta = record.Timestamp - first.Timestamp
-		made.OffsetDelta = int32(record.Offset - first.Offset)
+		if !fits(&made.TimestampDelta, record.Timestamp-first.Timestamp) || !fits(&made.OffsetDelta, record.Offset-first.Offset) {
+			return nil, fmt.Errorf("record %d does not fit the batch", i)
+		}
 		made.Key, made.Value = record.Key, record.Value
 		for _, header := range record.Headers {
 			made.Headers = append(made.Headers, format.RecordbatchHeader{Key: header.Key, Value: header.Value})
@@ -134,16 +131,13 @@ func AppendMessages(b []byte, records []Record, magic int8, compression int64) (
 	last, largest := records[len(records)-1].Offset, int64(None)
 	wrapped := compression != format.RecordbatchCompressionTypeNone
 	var into []byte
-	for i, record := range records {
+	for _, record := range records {
 		if len(record.Headers) > 0 {
 			return nil, fmt.Errorf("magic %d has no headers", magic)
 		}
 		offset := record.Offset
 		if wrapped && timed { // relative in formats with timestamps
-			offset = int64(i)
-			if record.Offset != records[0].Offset+int64(i) {
-				offset = record.Offset - records[0].Offset
-			}
+			offset = record.Offset - records[0].Offset
 		}
 		largest = max(largest, record.Timestamp)
 		into = appendMessage(into, offset, magic, record.Timestamp, 0, record.Key, record.Value)

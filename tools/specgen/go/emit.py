@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from kafkaspec.errors import Reason
 from tools.specgen.facts.ranges import VARINTS
 from tools.specgen.facts.segments import Segment, segments
 from tools.specgen.go.expressions import UnsupportedError
-from tools.specgen.go.names import type_name
+from tools.specgen.go.names import RUNTIME, type_name
 from tools.specgen.go.segment import emit_segment
 from tools.specgen.go.types import TypesEmitter, own_shape, parameters
 from tools.specgen.go.writing import emit_writers, written_types
 from tools.specgen.model import IntegerType, Model, Type, camel
 from tools.specgen.output import Output
 from tools.specgen.writer import GoWriter
-
-RUNTIME = Path(__file__).with_name("runtime.go")
 
 
 def emit(model: Model) -> list[Output]:

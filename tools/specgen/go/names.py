@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
 
 from tools.specgen.model import Enum, EnumValue, Model, Scalar, Spec, Type, TypeReference, camel
 
+RUNTIME: Final = Path(__file__).with_name("runtime.go")
+_TAKEN: Final = {
+    *re.findall(r"^(?:type|func) ([A-Z]\w*)", RUNTIME.read_text(encoding="utf-8"), re.MULTILINE),
+    "Columns", "Header", "Reason", "Wanted",
+}  # fmt: skip
+"""Names that no type of the specification can have: those of the runtime and of segments."""
 _WIDTH = 100
 _NUMBERS = {
     Scalar.VARINT32: "int32",
@@ -17,9 +26,10 @@ _NUMBERS = {
 
 def type_name(type_: Type) -> str:
     """Return ``IndexOffsetIndex``; a type whose name begins with that of its file has no more."""
-    if f"{type_.name}_".startswith(f"{type_.spec_id}_"):
-        return camel(type_.name)
-    return camel(type_.spec_id) + camel(type_.name)
+    name = camel(type_.name)
+    if not f"{type_.name}_".startswith(f"{type_.spec_id}_"):
+        name = camel(type_.spec_id) + name
+    return f"{name}Type" if name in _TAKEN else name
 
 
 def enum_name(enum: Enum) -> str:

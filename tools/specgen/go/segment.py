@@ -710,16 +710,17 @@ class _Records(GoWalk):
         if scope.prefix:
             raise UnsupportedError(f"{field.location}: columns have no lists of lists")
         out, name = self.out, f"c{exported(field.id)}"
+        items = f"items{exported(field.id)}"
         self.have.add(field.id)
-        out.line(f"items := {count}")
-        with out.block("if items != 0 {", "}"):
-            test = f"items < 0 || items > int64(({scope.end}-pos)/{least})"
+        out.line(f"{items} := {count}")
+        with out.block(f"if {items} != 0 {{", "}"):
+            test = f"{items} < 0 || {items} > int64(({scope.end}-pos)/{least})"
             out.when(test, self.fail)
             self.row = "item"
-            with out.block("for item := int64(0); item < items; item++ {", "}"):
+            with out.block(f"for item := int64(0); item < {items}; item++ {{", "}"):
                 self._item(scope, reference, f"{field.id}.")
             self.row = "i"
-        out.when(f"{name} != nil", f"{name}[i+1] = {name}[i] + int32(items)")
+        out.when(f"{name} != nil", f"{name}[i+1] = {name}[i] + int32({items})")
 
     def _item(self, scope: Scope, reference: TypeReference, prefix: str) -> None:
         inner = self.model.type(reference)

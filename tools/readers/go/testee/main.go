@@ -147,8 +147,8 @@ func decoded(asked request) (object, error) {
 		return entries(&format.TransactionIndex{Entries: found}, 0, nil)
 	case "producer_snapshot":
 		found, size, err := format.ParseProducerSnapshot(asked.Data)
-		if err == nil {
-			err = found.VerifyChecksum(asked.Data)
+		if has, ok := any(found).(interface{ VerifyChecksum([]byte) error }); ok && err == nil {
+			err = has.VerifyChecksum(asked.Data)
 		}
 		return entries(found, size, err)
 	case "type":
