@@ -68,7 +68,8 @@ class Found:
             record at or after it any more: compaction removed it.
         index_answer: entry of the offset index that the scan started from, None for none.
         time_index_answer: entry of the time index that led to it, None for none.
-        index_rejected: an index gave an entry that cannot be right, so the scan started at 0.
+        index_rejected: an index gave an entry that cannot be right, or that leads to a damaged
+            batch, so the scan started at 0.
         scanned_batches: number of batches whose header was read.
         decided_by: the largest timestamp of the deciding segment and its source; None if it was
             not needed.
@@ -138,13 +139,15 @@ def start_position(segment: Entries, offset: int) -> tuple[int, OffsetIndexEntry
 
 
 def _plausible(segment: Entries, entry: OffsetIndexEntry) -> bool:
-    """Return whether a batch starts where the entry says, and not after the entry's offset."""
+    """Return whether a sound batch starts where the entry says, and not after the entry's offset."""
     # A broker does not check. But a reader for damaged logs that follows a wrong entry would hide
-    # records that are there.
+    # records that are there. Bytes inside a batch may look like a header: the checksum tells.
     if not 0 <= entry.position < segment.size:
         return False
     try:
         batch = segment.batch_at(entry.position)
+        if not batch.crc_valid:
+            return False
     except KafkaSpecError:
         return False
     if batch.num_records is None:  # a wrapper: up to 1.1 its first offset was the key

@@ -40,8 +40,12 @@ func (r *RangeReader) next(read func(*Reader) (*Batch, error)) (*Batch, error) {
 			if !r.isShort(err) {
 				return batch, err
 			}
-			if more, failed := r.fill(); failed != nil || !more {
-				return nil, errors.Join(failed, err)
+			more, failed := r.fill()
+			if failed != nil {
+				return nil, failed
+			}
+			if !more {
+				return nil, err
 			}
 			continue
 		}
@@ -133,11 +137,11 @@ type Found struct {
 
 // FindOffset returns the first record with an offset, or the next one; nil if the segment has none.
 func (s *Segment) FindOffset(offset int64) (*Found, error) {
-	position, err := s.position(offset)
+	reader, err := s.from(offset)
 	if err != nil {
 		return nil, err
 	}
-	return s.find(position, func(h *format.Header) bool { return h.EndOffset() >= offset },
+	return find(reader, func(h *format.Header) bool { return h.EndOffset() >= offset },
 		func(columns *format.Columns, row int) bool { return columns.Offset[row] >= offset })
 }
 
@@ -155,29 +159,50 @@ func (s *Segment) FindTime(timestamp int64) (*Found, error) {
 			offset = max(offset, entries[i-1].Offset())
 		}
 	}
-	position, err := s.position(offset)
+	reader, err := s.from(offset)
 	if err != nil {
 		return nil, err
 	}
-	return s.find(position, func(h *format.Header) bool { return h.LargestTimestamp() >= timestamp },
+	return find(reader, func(h *format.Header) bool { return h.LargestTimestamp() >= timestamp },
 		func(columns *format.Columns, row int) bool { return columns.Timestamp[row] >= timestamp })
 }
 
-// position returns where to begin to look for an offset.
-func (s *Segment) position(offset int64) (int64, error) {
+// from returns a reader that begins where the index says to look for an offset. An entry of the index is
+// followed if an entry of the log begins there, and not after its offset; else, the log is read from its
+// start: a wrong index hides no records.
+func (s *Segment) from(offset int64) (*RangeReader, error) {
+	options := s.Options
+	options.Columns |= format.WantRecords
+	start := NewRangeReader(s.Log, 0, s.Size, options)
 	if len(s.Index) == 0 {
-		return 0, nil
+		return start, nil
 	}
 	index, _, err := format.ParseIndexOffsetIndex(s.Index, s.BaseOffset)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	entries := index.Entries[:used(len(index.Entries), func(i int) bool { return index.Entries[i].RelativeOffset == 0 })]
 	i := sort.Search(len(entries), func(i int) bool { return entries[i].Offset() > offset })
 	if i == 0 {
-		return 0, nil
+		return start, nil
 	}
-	return int64(entries[i-1].Position), nil
+	position := int64(entries[i-1].Position)
+	if position < 0 || position >= s.Size {
+		return start, nil
+	}
+	reader := NewRangeReader(s.Log, position, s.Size, options)
+	batch, err := reader.Next() // with its checksum: bytes within an entry may look like a header
+	var damage *format.Error
+	switch {
+	case errors.As(err, &damage):
+		return start, nil
+	case err != nil:
+		return nil, err
+	case batch.Header.IsBatch() && batch.Header.BaseOffset() > entries[i-1].Offset():
+		return start, nil
+	}
+	reader.reader.pos -= batch.Header.Size // it is read again
+	return reader, nil
 }
 
 // used returns the number of entries of an index before preallocated zeros.
@@ -188,10 +213,7 @@ func used(count int, isZero func(i int) bool) int {
 	return 1 + sort.Search(count-1, func(i int) bool { return isZero(i + 1) })
 }
 
-func (s *Segment) find(position int64, holds func(*format.Header) bool, is func(*format.Columns, int) bool) (*Found, error) {
-	options := s.Options
-	options.Columns |= format.WantRecords
-	reader := NewRangeReader(s.Log, position, s.Size, options)
+func find(reader *RangeReader, holds func(*format.Header) bool, is func(*format.Columns, int) bool) (*Found, error) {
 	for {
 		batch, err := reader.NextHeader()
 		if err == io.EOF {
