@@ -139,7 +139,7 @@ def start_position(segment: Entries, offset: int) -> tuple[int, OffsetIndexEntry
 
 
 def _plausible(segment: Entries, entry: OffsetIndexEntry) -> bool:
-    """Return whether a sound batch starts where the entry says, and not after the entry's offset."""
+    """Return whether a sound batch starts where an entry says, and not after its offset."""
     # A broker does not check. But a reader for damaged logs that follows a wrong entry would hide
     # records that are there. Bytes inside a batch may look like a header: the checksum tells.
     if not 0 <= entry.position < segment.size:

@@ -240,6 +240,11 @@ def _rates(row: StatsRow) -> StatsRow:
         return {"records_per_second": None, "bytes_per_second": None}
     seconds = (last - first) / _SECOND
     return {
-        "records_per_second": round(row["records"] / seconds, 3),
-        "bytes_per_second": round(row["bytes"] / seconds, 3),
+        "records_per_second": _shortened(row["records"] / seconds),
+        "bytes_per_second": _shortened(row["bytes"] / seconds),
     }
+
+
+def _shortened(rate: float) -> float:
+    """Return a rate with three decimals, one below 1 with three digits: few are not none."""
+    return round(rate, 3) if rate >= 1 else float(f"{rate:.3g}")

@@ -146,3 +146,16 @@ def test_a_terminal_of_80_columns_is_wide_enough() -> None:
     head = next(line for line in text.splitlines() if line.startswith(" partition"))
     assert {"records", "size", "ratio"} <= set(head.split())
     assert "not read" not in head
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("years", [0.00001, 0.1, 50])
+def test_rates_times_the_time_are_what_is_there(tmp_path: Path, years: float) -> None:
+    seconds = years * 365 * 86_400
+    with ks.SegmentWriter(tmp_path / "t-0", sync=False) as writer:
+        for number in range(3):
+            record = ks.Record(number, int(1000 + number * seconds * 500), b"k", b"v")
+            writer.append(ks.encode([record]))
+    *_, total, _ = lines(run("stats", tmp_path / "t-0", "--format", "json"))
+    for name in ("records", "bytes"):
+        assert total[f"{name}_per_second"] * seconds == pytest.approx(total[name], rel=0.01)
