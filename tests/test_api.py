@@ -139,6 +139,7 @@ def test_a_directory_answers_for_all_partitions() -> None:
     )
 
 
+@pytest.mark.slow
 def test_the_pages_of_the_api_are_whole() -> None:
     """Each name, member and argument of what is public is there, with a type."""
     pages = api.pages()

@@ -25,6 +25,7 @@ FILES = made()
 Edit = Callable[[str], str]
 
 
+@pytest.mark.slow
 def test_pages_are_made_from_the_specification() -> None:
     # Do they differ? python -m tools.document
     assert differences(FILES) == []
@@ -61,6 +62,7 @@ def edited(tmp_path: Path, name: str, edit: Edit) -> Path:
         ),
     ],
 )
+@pytest.mark.slow
 def test_a_number_that_moves_is_noticed(
     name: str, edit: Edit, problem: str, tmp_path: Path
 ) -> None:
@@ -111,6 +113,7 @@ def test_a_number_that_moves_is_noticed(
         ("numbers.txt", lambda text: text + "4.99\n", "not a number and an id"),
     ],
 )
+@pytest.mark.slow
 def test_what_contradicts_itself_is_refused(
     name: str, edit: Edit, problem: str, tmp_path: Path
 ) -> None:
@@ -119,6 +122,7 @@ def test_what_contradicts_itself_is_refused(
         source.moved(source.read(folder), source.taken(folder))
 
 
+@pytest.mark.slow
 def test_a_test_that_does_not_exist_is_noticed(tmp_path: Path) -> None:
     folder = edited(
         tmp_path,
@@ -164,6 +168,7 @@ def test_every_sentence_that_binds_is_a_rule_with_a_test() -> None:
             assert re.fullmatch(r"> For: .*\. Shown by \[`test_\w+\.py::test_\w+`\].*", shown)
 
 
+@pytest.mark.slow
 def test_every_structure_has_a_section() -> None:
     model = load(ROOT / "spec")
     shown = {section.what for section in DOCUMENT.sections()}

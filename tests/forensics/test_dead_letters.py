@@ -313,6 +313,7 @@ _TOPICS = ("orders", "bad", "proto-mixed", "headers")
 
 
 @pytest.mark.parametrize("there", [True, False])
+@pytest.mark.slow
 def test_letters_are_typed_as_their_topics_are(there: bool, tmp_path: Path) -> None:
     """In JSON and text: what ``dump`` shows of the same records, the reasons why they fail too."""
     logs = with_letters(tmp_path / "logs", *_TOPICS)
@@ -338,6 +339,7 @@ def test_letters_are_typed_as_their_topics_are(there: bool, tmp_path: Path) -> N
     assert "letter_record" not in _letters(logs)[1][0]
 
 
+@pytest.mark.slow
 def test_typed_originals_are_those_of_export(tmp_path: Path) -> None:
     """In folders by topic as Parquet, as JSON lines in one file, as Parquet of one topic."""
     logs = with_letters(tmp_path / "logs", *_TOPICS)

@@ -5,12 +5,15 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
+import pytest
+
 import kafkaspec as ks
 from kafkaspec._generated.layout import LAYOUTS
 from kafkaspec.layout.framing import field_position, fixed_size
 from kafkaspec.layout.names import OFFSET_INDEX_ENTRY, POSITION
 
 
+@pytest.mark.slow
 def test_bytes_within_a_batch_that_look_like_a_header_are_not_followed(tmp_path: Path) -> None:
     """Values of zeros give many such places."""
     chance = random.Random(3)

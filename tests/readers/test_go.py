@@ -53,6 +53,7 @@ def testee(module: Path) -> str:
     return str(module / "judged")
 
 
+@pytest.mark.slow
 def test_generated_and_written_code_is_as_gofmt_has_it() -> None:
     if shutil.which("gofmt") is None:
         pytest.skip("no gofmt")

@@ -117,6 +117,7 @@ def test_segments_and_batches_are_those_of_dump() -> None:
     assert compared >= 100
 
 
+@pytest.mark.slow
 def test_partitions_directories_and_reports_are_shown() -> None:
     logs = golden("4.4.0", "segments-0").parent
     with ks.LogDirectory(logs) as directory:
@@ -167,6 +168,7 @@ def test_damage_is_said_and_not_raised(tmp_path: Path) -> None:
         assert "Not read:" in _shown(next(segment.batches())).others
 
 
+@pytest.mark.slow
 def test_without_the_extra_it_is_text() -> None:
     program = """
 import sys

@@ -822,6 +822,7 @@ def _share_group_beyond_the_end(source: Path) -> int:
     return first.next_offset
 
 
+@pytest.mark.slow
 def test_deliveries_beyond_the_end_are_clamped(tmp_path: Path) -> None:
     """A share group that was done with what is lost gets what is written there later."""
     source = tmp_path / "logs"

@@ -28,6 +28,7 @@ def _files(place: str | Path = AIVEN / "zstd", **options: Any) -> Any:
     return fsspec.filesystem("tiered", fo=str(place), keys=str(KEY), **options)
 
 
+@pytest.mark.slow
 def test_every_file_has_the_bytes_of_the_local_one() -> None:
     """Compares 180 files: those that lists show, and the transaction indexes, which are hidden."""
     compared = 0
@@ -97,6 +98,7 @@ def test_remote_storage_may_be_in_any_file_system_and_be_kafkas_own() -> None:
         store.rm("/remote", recursive=True)
 
 
+@pytest.mark.slow
 def test_engines_read_through_it() -> None:
     """The checkpoint of leader epochs is a table of text; segments and indexes are bytes."""
     epochs = "segments-0/leader-epoch-checkpoint"

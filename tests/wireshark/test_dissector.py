@@ -169,6 +169,7 @@ def test_a_segment_is_opened_entry_by_entry() -> None:
     assert found == wanted
 
 
+@pytest.mark.slow
 def test_an_index_is_read_by_the_name_of_its_type() -> None:
     path = max(GOLDEN.glob("4.4.0/logs/*/*.timeindex"), key=lambda path: path.stat().st_size)
     data = path.read_bytes()
@@ -181,6 +182,7 @@ def test_an_index_is_read_by_the_name_of_its_type() -> None:
     assert list(map(int, found.split(","))) == wanted
 
 
+@pytest.mark.slow
 def test_what_is_cut_or_wrong_is_said(tmp_path: Path) -> None:
     (source,) = (GOLDEN / "4.4.0" / "logs" / "plain-0").glob("*.log")
     data = bytearray(source.read_bytes())
@@ -217,6 +219,7 @@ def _framed(data: bytes) -> bytes:
 
 
 @pytest.mark.parametrize("version", ["0.10.2.2", "4.4.0"])
+@pytest.mark.slow
 def test_batches_in_produce_and_fetch_are_read(tmp_path: Path, version: str) -> None:
     (path,) = (GOLDEN / version / "logs" / "plain-0").glob("*.log")
     with ks.Segment(path) as segment:
