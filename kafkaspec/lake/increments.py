@@ -469,18 +469,16 @@ class LogNews:
             if text:
                 found.append(self._loss(text, OffsetRange(self.begin, self.log.first_offset)))
             low = max(low, self.begin)
-        for item in missing_in(self.log, low, high, log_start=False):
-            if item.is_loss and not delivers_all(item):
-                found.append(self._loss(str(item), item.lost, is_damage=self._is_torn(item.file)))
+        lost = [
+            item for item in missing_in(self.log, low, high, log_start=False)
+            if item.is_loss and not delivers_all(item)
+        ]  # fmt: skip
+        segments = {each.path.name: each for each in self.taken if lost}
+        for item in lost:
+            segment = segments.get(PurePath(item.file).name)
+            is_damage = segment is not None and _is_torn(segment)
+            found.append(self._loss(str(item), item.lost, is_damage=is_damage))
         return found
-
-    def _is_torn(self, file: str) -> bool:
-        """Return whether a segment has bytes after its last sound batch."""
-        name = PurePath(file).name
-        for item in self.taken:
-            if item.path.name == name:
-                return item.size > 0 and _sound_end(item, None)[0] < item.size
-        return False
 
     @property
     def _place(self) -> LakePlace:
@@ -509,6 +507,11 @@ class LogNews:
                 return size if batch is None or batch.base_offset >= state.next_offset else 0
         except KafkaSpecError:
             return 0  # the task finds the batch by its offset
+
+
+def _is_torn(item: SegmentFile) -> bool:
+    """Return whether a segment has bytes after its last sound batch."""
+    return item.size > 0 and _sound_end(item, None)[0] < item.size
 
 
 def _sound_end(
