@@ -92,7 +92,7 @@ def _front(browser: Browser, path: Path, sample: Path) -> None:
         page.page.keyboard.press("Enter")
         page.page.wait_for_selector("#steps li")
         page.page.keyboard.press("Escape")
-        page.page.click(".switch >> text=Batch")
+        page.page.click('.switch >> text="Batch"')
         page.page.wait_for_timeout(200)
         page.page.locator("#tree .field", has_text="max_timestamp").first.hover()
         page.page.wait_for_timeout(200)
