@@ -120,6 +120,15 @@ class Explorer:
             self.page.keyboard.press("ArrowDown")
         self.page.wait_for_selector(f"#{table}-{row}[aria-selected=true]")
 
+    def edit(self, field: str, text: str) -> str:
+        """Click the value of a field of the tree, and write another; return what was there."""
+        line = self.page.locator("#tree .field", has=self.page.locator(f".id:text-is('{field}')"))
+        line.locator(".value").click()
+        was = self.page.input_value("#edit")
+        self.page.fill("#edit", text)
+        self.page.press("#edit", "Enter")
+        return was
+
     def saved(self) -> str:
         """All records of the file, as the page saves them."""
         with self.page.expect_download() as waiting:

@@ -474,16 +474,6 @@ def check(page: Explorer, what: str) -> None:
 # -- edits -----------------------------------------------------------------------------------------
 
 
-def _edit(page: Explorer, field: str, text: str) -> str:
-    """Click the value of a field of the tree, and write another; return what was there."""
-    line = page.page.locator("#tree .field", has=page.page.locator(f".id:text-is('{field}')"))
-    line.locator(".value").click()
-    was = page.page.input_value("#edit")
-    page.page.fill("#edit", text)
-    page.page.press("#edit", "Enter")
-    return was
-
-
 def _saved_file(page: Explorer) -> tuple[str, bytes]:
     with page.page.expect_download() as waiting:
         page.page.click("#save-file")
@@ -496,7 +486,7 @@ def test_an_edited_key_is_saved_as_assemble_writes_it(page: Explorer) -> None:
     data = source.read_bytes()
     page.open(source)
     page.choose("records", 0)
-    was = _edit(page, "key", '"another key"')
+    was = page.edit("key", '"another key"')
     assert was == '"single"'
     page.page.wait_for_selector("#save-file")
     text = "\n".join(listing(source))
@@ -515,7 +505,7 @@ def test_what_follows_is_edited_by_force(page: Explorer) -> None:
     """By the keyboard: a wrong checksum on purpose, which the page then finds."""
     source = log("codec-none-0")
     page.open(source)
-    _edit(page, "crc", "7")
+    page.edit("crc", "7")
     page.page.wait_for_selector(".trouble:has-text('crc follows from the rest')")
     page.page.fill("#edit", "7 !")
     page.page.press("#edit", "Enter")
@@ -578,7 +568,7 @@ def test_an_edited_commit_is_what_groups_says(page: Explorer, tmp_path: Path) ->
     page.choose("records", 0)
     page.page.click(".switch >> text=Value")
     page.page.wait_for_selector("#tree .field .id:text-is('commit_timestamp')")
-    assert _edit(page, "offset", "7") == "12"
+    assert page.edit("offset", "7") == "12"
     page.page.wait_for_selector("#save-file")
     name, data = _saved_file(page)
     (home / name).write_bytes(data)

@@ -194,6 +194,71 @@ def test_records_are_found_and_saved(page: Explorer, tmp_path: Path) -> None:
     page.page.wait_for_selector(".trouble:has-text('no regular expression')")
 
 
+HANGS = "(a+)+$"
+"""An expression that takes for ever on some texts."""
+
+
+def _hostile(path: Path, *keys: bytes) -> Path:
+    """A segment with a record for each key, in batches of two."""
+    records = [ks.Record(number, 0, key, b"v") for number, key in enumerate(keys)]
+    pairs = [records[number : number + 2] for number in range(0, len(records), 2)]
+    path.write_bytes(b"".join(map(ks.encode, pairs)))
+    return path
+
+
+def test_a_record_on_which_an_expression_hangs_is_left_out_and_named(
+    page: Explorer, tmp_path: Path
+) -> None:
+    """Records after it are searched, and what was found is saved; of an edited file too."""
+    keys = (b"aaa", b"b", b"a" * 64 + b"!", b"ba", b"b", b"a")
+    page.open(_hostile(tmp_path / f"{NAME}.log", *keys))
+    page.page.wait_for_selector("#batches .sizer .row")
+    for edited in (False, True):
+        if edited:
+            page.choose("batches", 0)
+            page.edit("partition_leader_epoch", "7")
+            page.page.wait_for_selector("#save-file")
+        _find(page, "key", "regex", HANGS)
+        page.page.wait_for_selector("#not-searched")
+        assert _texts(page, "#hits li button") == ["offset 0", "offset 3", "offset 5"]
+        assert _texts(page, "#not-searched button") == ["offset 2"]
+        assert "1 record not searched" in page.page.inner_text("#not-searched")
+        with page.page.expect_download() as waiting:
+            page.page.click("#found-json")
+        lines = waiting.value.path().read_text("utf-8").splitlines()
+        assert [json.loads(line)["offset"] for line in lines] == [0, 3, 5]
+    page.page.click("#not-searched button")
+    page.page.wait_for_selector("#record h2 >> text=Record 2")
+
+
+def test_a_search_is_stopped_or_ends_by_itself(page: Explorer, tmp_path: Path) -> None:
+    """It says which records it did not come to, in this file and after it."""
+    keys = [b"a"] + [b"a" * 64 + b"!"] * 9
+    for name in ("a-0", "b-0"):
+        (tmp_path / "logs" / name).mkdir(parents=True)
+        _hostile(tmp_path / "logs" / name / f"{NAME}.log", *keys)
+    _folder(page, tmp_path / "logs")
+    _overview(page)
+    _find(page, "key", "regex", HANGS)
+    page.page.click("#stop")
+    page.page.wait_for_selector("#not-searched >> text=The search was stopped")
+    text = page.page.inner_text("#not-searched")
+    assert "10 records from offset 0 on" in text or "9 records from offset 1 on" in text
+    assert "1 more file not searched" in text
+    _find(page, "key", "regex", HANGS)
+    page.page.wait_for_selector("#not-searched >> text=The search ended there")
+    text = page.page.inner_text("#not-searched")
+    slow = [f"offset {number}" for number in range(1, 6)]
+    assert _texts(page, "#not-searched button") == slow
+    assert "4 records from offset 6 on" in text
+    assert "1 more file not searched" in text
+    assert _texts(page, "#hits li button") == ["offset 0"]
+    _find(page, "key", "equals", "a")
+    page.page.wait_for_selector("#hits .right")
+    assert _texts(page, "#hits li button") == ["offset 0", "offset 0"]
+    assert page.page.locator("#not-searched").count() == 0
+
+
 def test_from_a_record_to_its_marker(page: Explorer) -> None:
     _folder(page, LOGS / "transactions-0")
     page.ready()

@@ -231,7 +231,7 @@ def test_records_in_columns_are_those_of_the_official_classes(
             int(record["offset"]) for record in records
         ]
         keys = [bytes(map(int, record["key"]["bytes"] or ())) for record in records]
-        assert found["result"] == sum(b"key" in key for key in keys), number
+        assert found["result"]["found"] == sum(b"key" in key for key in keys), number
         hits = [hit for said in found["said"] for hit in said["hits"]]
         having = [record for record, key in zip(records, keys, strict=True) if b"key" in key]
         assert [(hit["offset"], hit["timestamp"], hit["index"]) for hit in hits] == [
@@ -248,7 +248,7 @@ def test_only_so_many_hits_are_kept(engine: Engine, tmp_path: Path) -> None:
     path.write_bytes(ks.encode(records[:9000]) + ks.encode(records[9000:]))
     query = {"files": [1], "wanted": wanted("key", "prefix")}
     _, found = engine.call([path], ["find", query])
-    assert found["result"] == found["said"][-1]["found"] == 12_000
+    assert found["result"]["found"] == found["said"][-1]["found"] == 12_000
     assert [int(hit["offset"]) for said in found["said"] for hit in said["hits"]] == list(
         range(10_000)
     )
@@ -347,9 +347,9 @@ def test_a_filter_by_key_finds_each_record(engine: Engine) -> None:
         ["find", {"files": [1], "wanted": wanted("single", "equals")}],
         ["find", {"files": [1], "wanted": wanted("", "prefix")}],
     )[1:]
-    assert answers[0]["result"] == keys.count(b"single") > 0
-    assert answers[1]["result"] == len(keys), "all, since nothing is asked for"
-    assert sum(len(said["hits"]) for said in answers[1]["said"]) == answers[1]["result"]
+    assert answers[0]["result"]["found"] == keys.count(b"single") > 0
+    assert answers[1]["result"]["found"] == len(keys), "all, since nothing is asked for"
+    assert sum(len(said["hits"]) for said in answers[1]["said"]) == len(keys)
 
 
 def test_an_index_is_checked_against_its_log(engine: Engine, tmp_path: Path) -> None:

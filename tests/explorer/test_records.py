@@ -120,7 +120,9 @@ def test_a_search_finds_what_python_finds(engine: Engine, tmp_path: Path) -> Non
         expected = [record.offset for record in records if holds(record)]
         hits = [int(hit["offset"]) for said in found["said"] for hit in said["hits"]]
         assert hits == expected, search
-        assert found["result"] == len(expected)
+        left = {name: found["result"][name] for name in ("slow", "rest")}
+        assert found["result"]["found"] == len(expected)
+        assert left == {"slow": [], "rest": None}, "all were searched"
         saved = [json.loads(line)["offset"] for line in _text(lines).splitlines()]
         assert saved == expected, search
         rows = list(csv.DictReader(io.StringIO(_text(table), newline="")))
@@ -156,7 +158,7 @@ def test_a_search_goes_on_behind_damage(engine: Engine, tmp_path: Path) -> None:
         ["write", {"files": [1], "format": "jsonl", "wanted": search}],
         ["write", {"files": [1], "format": "jsonl", "wanted": None}],
     )
-    assert found["result"] == len(_text(saved).splitlines()) > 5
+    assert found["result"]["found"] == len(_text(saved).splitlines()) > 5
     assert whole["error"]["reason"] == "checksum_mismatch"
 
 
@@ -388,4 +390,4 @@ def test_json_that_is_nested_too_deeply_does_not_end_a_search(
     path.write_bytes(ks.encode([ks.Record(n, 0, None, each) for n, each in enumerate(values)]))
     query = {"files": [1], "wanted": wanted("$ ~ K7", "json", ("value",))}
     _, _, found = engine.call([path], ["list", 1], ["find", query])
-    assert found["result"] == 1
+    assert found["result"]["found"] == 1

@@ -7,7 +7,8 @@
  * for positions in files and for everything that fits 32 bits.
  *
  * No method throws or rejects with anything but `EngineError` (see `ErrorData`), whatever the
- * bytes are. A method that was cancelled by its `AbortSignal` rejects with reason `cancelled`.
+ * bytes are. A method that was cancelled by its `AbortSignal` rejects with reason `cancelled`, but
+ * for `find`, which then says how far it came.
  */
 
 // -- files -----------------------------------------------------------------------------------
@@ -19,6 +20,8 @@ export interface FileInput {
   size: number;
   blob?: Blob;
   bytes?: Uint8Array;
+  /** Where `bytes` begin, of a part of a file. */
+  start?: number;
   /** Address for `GET` with `Range: bytes=a-b`; the same origin. */
   url?: string;
 }
@@ -356,12 +359,40 @@ export interface Hit {
   timestamp: bigint | null;
 }
 
+/** How long a search may look at one record, in ms: a regular expression can take for ever. */
+export const RECORD_MS = 1000;
+
+/** A record of a log, and its offset. */
+export interface Place {
+  row: number;
+  index: number;
+  offset: bigint;
+}
+
+/** How a search ended, and what it did not look at. */
+export interface Searched {
+  found: number;
+  searched: number;
+  /** Records that it gave up, as each took longer than `RECORD_MS`. */
+  slow: (Place & { file: FileId })[];
+  /** The first record that it did not come to, as it was stopped or gave up too many; null if it came to all. */
+  rest: (Place & { file: FileId }) & {
+    /** Records of that file from there on, or `least`, as their number is not in the headers of old messages. */
+    records: number;
+    least: boolean;
+    /** Files after it, which were not searched at all. */
+    files: number;
+  } | null;
+}
+
 /** Records that are written. */
 export interface Writing {
   files: FileId[];
   format: 'jsonl' | 'csv';
   /** Null for all of them. */
   wanted: Wanted | null;
+  /** What the search for them did not look at; null for nothing. */
+  without?: Pick<Searched, 'slow' | 'rest'> | null;
 }
 
 export interface FindProgress {
@@ -528,8 +559,11 @@ export interface Engine {
   findOffset(segments: FileId[], offset: bigint): Promise<LookUp>;
   /** Find the first record with a timestamp at or after one (ms) in them, through their `.timeindex`. */
   findTime(segments: FileId[], timestamp: bigint): Promise<LookUp>;
-  /** All records that are wanted, in the order of the files, as they are found. */
-  find(query: { files: FileId[]; wanted: Wanted }, progress: (p: FindProgress) => void, options?: Options): Promise<number>;
+  /**
+   * All records that are wanted, in the order of the files, as they are found. It ends by itself when an
+   * expression takes too long; one that is cancelled is no error, but says what it did not come to.
+   */
+  find(query: { files: FileId[]; wanted: Wanted }, progress: (p: FindProgress) => void, options?: Options): Promise<Searched>;
 
   /** An index beside its log (in any order), or two replicas of a segment. */
   compare(left: FileId, right: FileId, options?: Options): Promise<Comparison>;

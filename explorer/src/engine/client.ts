@@ -28,11 +28,19 @@ export function connect(worker: Worker, helper: () => Worker): Engine {
       worker.postMessage({ heard: number, wrong: true });
     }
   };
-  const sendHelpers = (count: number): void => {
+  const helpers = new Map<number, Worker>();
+  let numbers = 0;
+  const sendHelpers = (count: number, ended: number | null): void => {
+    if (ended !== null) {
+      helpers.get(ended)?.terminate();
+      helpers.delete(ended);
+    }
     const ports: MessagePort[] = [];
+    const first = numbers;
     try {
-      for (let number = 0; number < count; number++) {
+      while (ports.length < count) {
         const made = helper();
+        helpers.set(numbers++, made);
         const { port1, port2 } = new MessageChannel();
         made.postMessage({ port: port1 }, [port1]);
         ports.push(port2);
@@ -40,12 +48,12 @@ export function connect(worker: Worker, helper: () => Worker): Engine {
     } catch {
       // Then there are fewer.
     }
-    worker.postMessage({ ports }, ports);
+    worker.postMessage({ ports, first, asked: count }, ports);
   };
   worker.onmessage = (event: MessageEvent<Answer>): void => {
     const { data } = event;
     if ('helpers' in data) {
-      sendHelpers(data.helpers);
+      sendHelpers(data.helpers, data.ended);
       return;
     }
     const call = pending.get(data.id);

@@ -1,9 +1,9 @@
 /** The engine itself, in the thread that calls it. */
 import {
   EngineError, ROW, type Comparison, type Content, type Engine, type Facts, type FieldTree, type FileId,
-  type FieldNode, type FileInfo, type FileInput, type Finding, type FindProgress, type LookUp, type Options,
-  type RecordChange, type RecordPage, type RecordView, type Rows, type ScanProgress, type ScanResult, type Survey, type Table,
-  type TreeTarget, type Wanted, type Writing,
+  type FieldNode, type FileInfo, type FileInput, type Finding, type FindProgress, type LookUp, type Options, type Place,
+  type RecordChange, type RecordPage, type RecordView, type Rows, type ScanProgress, type ScanResult, type Searched, type Survey,
+  type Table, type TreeTarget, type Wanted, type Writing,
 } from './api';
 import { Batch, type RawRecord, type Slice } from './log/batch';
 import { compareIndex, compareReplicas } from './files/compare';
@@ -12,7 +12,10 @@ import { Alone, inOrder, spans, type Jobs } from './log/jobs';
 import { FACTS, fileFacts } from './specification/facts';
 import { utf8 } from './messages/json';
 import { Log, stopIfAborted } from './log/log';
-import { Matcher } from './log/match';
+import type { RowTable } from './log/rows';
+import { Matcher, mayHang } from './log/match';
+import type { Written as Lined } from './log/passes';
+import { ALL, MOST_SLOW, search, type Looked } from './log/watch';
 import {
   difference, find, follows, isPlain, readValue, rebuilt, shapeOf, unencodable, writtenValue, type Editable, type Written,
 } from './files/edit';
@@ -329,13 +332,21 @@ export class LocalEngine implements Engine {
         let end = 0;
         while (end < rows.count && (kinds[end] === ROW.BATCH || wanted !== null)) end++;
         const parts = spans(rows, 0, end, undefined, TEXT_BYTES);
-        await inOrder(this.jobs, 'written', file.source, parts, async ({ pieces, error }) => {
+        const rest = what.without?.rest ?? null;
+        const given = {
+          ...ALL, path: file.info.path, topic: topicOf(file), format, wanted,
+          without: what.without?.slow.filter((one) => one.file === id) ?? [], until: rest?.file === id ? rest : null,
+        };
+        const watching = { signal: options.signal, told: mayHang(wanted) ? () => undefined : undefined };
+        const run = (part: Rows): Promise<Lined> => this.jobs.run('written', file.source, part, given, watching);
+        await inOrder(this.jobs.width, parts, run, async ({ pieces, error }) => {
           for (const each of pieces) {
             stopIfAborted(options.signal);
             await piece(each);
           }
           if (error !== null) throw new EngineError(error);
-        }, { path: file.info.path, topic: topicOf(file), format, wanted });
+        });
+        if (given.until) break;
         if (kinds[end] === ROW.DAMAGED) await this.batch(file, end); // says what is wrong
       }
     });
@@ -612,35 +623,52 @@ export class LocalEngine implements Engine {
 
   find(
     query: { files: FileId[]; wanted: Wanted }, progress: (p: FindProgress) => void, options: Options = {},
-  ): Promise<number> {
+  ): Promise<Searched> {
     return guard(async () => {
-      const { wanted } = query;
+      const { files, wanted } = query;
       void new Matcher(wanted, null); // says what is wrong with it
-      let [found, kept] = [0, 0];
-      for (const id of query.files) {
-        const file = await this.scanned(id);
-        const { rows } = file.log;
-        let hits: FindProgress['hits'] = [];
-        let searched = 0;
-        let since = performance.now();
-        const report = (position: number): void => {
-          progress({ file: id, position, size: file.info.size, hits, found, searched });
-          hits = [];
-          since = performance.now();
-        };
-        const given = { wanted, topic: topicOf(file), most: MOST_HITS };
-        await inOrder(this.jobs, 'find', file.source, spans(rows, 0, rows.count), (part, { position }) => {
-          stopIfAborted(options.signal);
-          found += part.found;
-          searched += part.searched;
-          const own = part.hits.slice(0, MOST_HITS - kept);
-          kept += own.length;
-          hits.push(...own.map((hit) => ({ file: id, ...hit })));
-          if (performance.now() - since > REPORT_MS) report(position[0]!);
-        }, given);
-        report(file.info.size);
+      const all: Searched = { found: 0, searched: 0, slow: [], rest: null };
+      let kept = 0;
+      const own = new AbortController(); // ends what still runs when the search ends
+      const stop = (): void => own.abort();
+      options.signal?.addEventListener('abort', stop);
+      try {
+        for (const [number, id] of files.entries()) {
+          const file = await this.scanned(id);
+          const { rows } = file.log;
+          let hits: FindProgress['hits'] = [];
+          let since = performance.now();
+          const report = (position: number): void => {
+            progress({ file: id, position, size: file.info.size, hits, found: all.found, searched: all.searched });
+            hits = [];
+            since = performance.now();
+          };
+          const endAt = (place: Place): void => {
+            const [left, others] = [recordsFrom(rows, place), files.length - number - 1];
+            if (left.records || others) all.rest = { file: id, ...place, ...left, files: others };
+          };
+          const sought = { wanted, topic: topicOf(file), most: MOST_HITS };
+          const run = (part: Rows): Promise<Looked> => search(this.jobs, file.source, part, sought, own.signal);
+          await inOrder(this.jobs.width, spans(rows, 0, rows.count), run, (part, { first, count, position, lastOffset }) => {
+            all.found += part.found;
+            all.searched += part.searched;
+            all.slow.push(...part.slow.map((place) => ({ file: id, ...place })));
+            const found = part.hits.slice(0, MOST_HITS - kept);
+            kept += found.length;
+            hits.push(...found.map((hit) => ({ file: id, ...hit })));
+            if (part.rest) endAt(part.rest);
+            else if (all.slow.length >= MOST_SLOW) endAt({ row: first + count, index: 0, offset: lastOffset[count - 1]! + 1n });
+            if (performance.now() - since > REPORT_MS) report(position[0]!);
+            return all.rest === null;
+          });
+          report(all.rest === null ? file.info.size : rows.get('position', Math.min(all.rest.row, rows.count - 1)));
+          if (all.rest !== null) break;
+        }
+      } finally {
+        options.signal?.removeEventListener('abort', stop);
+        stop();
       }
-      return found;
+      return all;
     });
   }
 
@@ -665,6 +693,19 @@ export class LocalEngine implements Engine {
       return compareReplicas(a, b, (file, row) => this.batch(file, row), options.signal);
     });
   }
+}
+
+/** How many records there are from a place on, by the headers; `least` if some do not say it. */
+function recordsFrom(rows: RowTable, from: Place): { records: number; least: boolean } {
+  const counts = rows.column('records');
+  const kinds = rows.column('row');
+  let [records, least] = [-from.index, false];
+  for (let row = from.row; row < rows.count; row++) {
+    if (kinds[row] !== ROW.BATCH) continue;
+    records += counts[row]! < 0 ? 1 : counts[row]!;
+    least ||= counts[row]! < 0;
+  }
+  return { records: Math.max(0, records), least };
 }
 
 function topicOf(file: OpenFile): string | null {

@@ -6,7 +6,7 @@ export type Sent =
   | Call
   | { cancel: number }
   | { heard: number; wrong: boolean } // the callback has done its work
-  | { ports: MessagePort[] } // helpers, for the engine
+  | { ports: MessagePort[]; first: number; asked: number } // helpers, for the engine, with their numbers from the first on
   | { port: MessagePort }; // makes a helper of a worker
 
 export interface Call {
@@ -19,7 +19,7 @@ export type Answer =
   | { id: number; said: unknown; number: number } // a call of the callback, which is answered
   | { id: number; result: unknown }
   | { id: number; error: ErrorData }
-  | { helpers: number }; // so many are asked for
+  | { helpers: number; ended: number | null }; // so many are asked for, one of them perhaps in the place of another
 
 /** Methods of `Engine` that take a callback, and which argument it is; `options` is the last one. */
 export const METHODS: Record<string, { callback?: number; options?: number }> = {

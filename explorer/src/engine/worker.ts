@@ -13,13 +13,13 @@ const scope = globalThis as unknown as {
   postMessage(answer: Answer, given?: ArrayBuffer[]): void;
 };
 const cores = Math.min(MOST_HELPERS, navigator.hardwareConcurrency || 1);
-const helpers = new Helpers(() => scope.postMessage({ helpers: cores }), 2 * cores);
+const helpers = new Helpers((count, ended) => scope.postMessage({ helpers: count, ended }), cores);
 const engine = new LocalEngine(helpers);
 let next = 1;
 
 scope.onmessage = ({ data }): void => {
   if ('cancel' in data) running.get(data.cancel)?.abort();
-  else if ('ports' in data) helpers.take(data.ports);
+  else if ('ports' in data) helpers.take(data.ports, data.first, data.asked);
   else if ('port' in data) help(data.port, asEngineError);
   else if ('heard' in data) {
     const waiting = heard.get(data.heard);

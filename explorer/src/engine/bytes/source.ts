@@ -14,6 +14,11 @@ export function unreadable(detail: string, reason = 'unreadable'): EngineError {
   return new EngineError({ reason, detail, position: null, inner: null, path: '' });
 }
 
+/** The error of what a person stopped. */
+export function cancelled(): EngineError {
+  return unreadable('it was cancelled', 'cancelled');
+}
+
 /** The error of a file that ends before it did when it was opened. */
 export function shorter(): EngineError {
   return unreadable('the file became shorter since it was opened: a broker that started again may have cut it; open it again', 'changed');
@@ -31,13 +36,19 @@ class MemorySource implements Source {
   readonly input = null;
   readonly size: number;
 
-  constructor(readonly name: string, private readonly bytes: Uint8Array) {
-    this.size = bytes.length;
+  constructor(readonly name: string, private readonly bytes: Uint8Array, private readonly start = 0) {
+    this.size = start + bytes.length;
   }
 
   read(offset: number, length: number): Promise<Uint8Array> {
-    return Promise.resolve(this.bytes.subarray(offset, offset + length));
+    const from = offset - this.start;
+    return Promise.resolve(this.bytes.subarray(from, from + length));
   }
+}
+
+/** Bytes of a file as another thread can open them, of one that only this thread has too. */
+export async function partOf(source: Source, start: number, end: number): Promise<FileInput> {
+  return { path: source.name, size: end, bytes: (await source.read(start, end - start)).slice(), start };
 }
 
 class BlobSource implements Source {
@@ -124,7 +135,7 @@ export class EditedSource implements Source {
 }
 
 export function openSource(input: FileInput): Source {
-  if (input.bytes) return new MemorySource(input.path, input.bytes);
+  if (input.bytes) return new MemorySource(input.path, input.bytes, input.start);
   if (input.blob) return new BlobSource(input, input.blob);
   if (input.url) return new RangeSource(input, input.url);
   throw unreadable('there is neither a blob nor an address');

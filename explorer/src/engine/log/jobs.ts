@@ -1,20 +1,29 @@
 /** Passes over the rows of a log, in this thread or in others, with results in the order of the rows. */
-import { EngineError, ROW, type ErrorData, type FileInput, type Rows } from '../api';
-import { openSource, type Source } from '../bytes/source';
-import { checksums, find, records, written } from './passes';
+import { EngineError, RECORD_MS, ROW, type ErrorData, type FileInput, type Rows } from '../api';
+import { cancelled, openSource, partOf, type Source } from '../bytes/source';
+import { checksums, find, records, written, type Found, type Tell } from './passes';
 import type { RowTable } from './rows';
+import { Stuck, type At } from './watch';
 
 export const PASSES = { checksums, records, find, written };
 export type Pass = keyof typeof PASSES;
 /** What a pass takes after its rows; nothing for some. */
-export type Given<P extends Pass> = Parameters<(typeof PASSES)[P]> extends [Source, Rows, infer More] ? More : undefined;
+export type Given<P extends Pass> = Parameters<(typeof PASSES)[P]> extends [Source, Rows, infer More, ...unknown[]] ? More : undefined;
 export type Result<P extends Pass> = Awaited<ReturnType<(typeof PASSES)[P]>>;
+
+/** How a pass is watched. */
+export interface Watching {
+  /** Ends it. */
+  signal?: AbortSignal | undefined;
+  /** Hears where it is. One that looks at a record for too long is ended then, with an error of `Stuck`. */
+  told?: Tell | undefined;
+}
 
 /** Whatever runs passes. */
 export interface Jobs {
   /** How many may be under way. */
   readonly width: number;
-  run<P extends Pass>(pass: P, source: Source, rows: Rows, given: Given<P>): Promise<Result<P>>;
+  run<P extends Pass>(pass: P, source: Source, rows: Rows, given: Given<P>, watching?: Watching): Promise<Result<P>>;
 }
 
 /** Bytes of the batches of one job, if they are not larger, and its rows. */
@@ -28,11 +37,11 @@ export function pause(): Promise<void> {
 }
 
 /** Run a pass; errors that may reach others are those of the engine. */
-export function runPass<P extends Pass>(pass: P, source: Source, rows: Rows, given: Given<P>): Promise<Result<P>> {
-  return (PASSES[pass] as (source: Source, rows: Rows, given: unknown) => Promise<Result<P>>)(source, rows, given);
+export function runPass<P extends Pass>(pass: P, source: Source, rows: Rows, given: Given<P>, tell?: Tell): Promise<Result<P>> {
+  return (PASSES[pass] as (source: Source, rows: Rows, given: unknown, tell?: Tell) => Promise<Result<P>>)(source, rows, given, tell);
 }
 
-/** Runs passes in this thread. */
+/** Runs passes in this thread, which nobody can end. */
 export class Alone implements Jobs {
   readonly width = 1;
   private since = 0;
@@ -77,23 +86,22 @@ export function* spans(
   yield* part(end);
 }
 
-/** Run a pass over parts of the rows, some at once; `each` gets the results one after the other. */
-export async function inOrder<P extends Pass>(
-  jobs: Jobs, pass: P, source: Source, parts: Iterable<Rows>, each: (result: Result<P>, part: Rows) => void | Promise<void>,
-  ...given: Given<P> extends undefined ? [] : [Given<P>]
+/** Run something over parts of the rows, some at once; `each` gets the results one after the other, and ends it with false. */
+export async function inOrder<R>(
+  width: number, parts: Iterable<Rows>, run: (part: Rows) => Promise<R>, each: (result: R, part: Rows) => unknown,
 ): Promise<void> {
-  const running: { part: Rows; result: Promise<Result<P>> }[] = [];
-  const first = async (): Promise<void> => {
+  const running: { part: Rows; result: Promise<R> }[] = [];
+  const first = async (): Promise<boolean> => {
     const { part, result } = running.shift()!;
-    await each(await result, part);
+    return (await each(await result, part)) !== false;
   };
   for (const part of parts) {
-    const result = jobs.run(pass, source, part, given[0] as Given<P>);
+    const result = run(part);
     result.catch(() => undefined); // whoever waits for it hears of it
     running.push({ part, result });
-    if (running.length >= jobs.width) await first();
+    if (running.length >= width && !(await first())) return;
   }
-  while (running.length) await first();
+  while (running.length && (await first()));
 }
 
 // -- other threads -------------------------------------------------------------------------------
@@ -102,6 +110,8 @@ export async function inOrder<P extends Pass>(
 const URGENT: readonly Pass[] = ['find', 'written'];
 /** Files below it are read in this thread. */
 const LEAST = 4 * JOB_BYTES;
+/** So long a helper may say nothing after its time, in ms: what it said may not have been heard yet. */
+const HEARD_MS = 50;
 
 export interface Job {
   pass: Pass;
@@ -109,66 +119,146 @@ export interface Job {
   rows: Rows;
   given: unknown;
 }
-export type Done = { result: unknown } | { error: ErrorData };
+/** What a helper says of a job: where it is, what came of it, or what went wrong. */
+export type Said = { at: At; found: Found } | { result: unknown } | { error: ErrorData };
 
 interface Waiting {
-  job: Job;
+  pass: Pass;
   source: Source;
+  rows: Rows;
+  given: unknown;
+  told: Tell | undefined;
   done: (result: unknown) => void;
   failed: (error: unknown) => void;
+  /** Who does it; null before, and after. */
+  helper: Helper | null;
+  over: boolean;
 }
 
-/** Runs passes over large files in helpers: other workers, at the other ends of ports. */
+interface Helper {
+  number: number;
+  port: MessagePort;
+}
+
+/** Runs passes over large files, and those that may take for ever, in helpers: other workers, at the other ends of ports. */
 export class Helpers implements Jobs {
   private readonly alone = new Alone();
   private readonly waiting: Waiting[] = [];
-  private readonly idle: MessagePort[] = [];
+  private readonly idle: Helper[] = [];
   private asked = false;
-  /** How many there are; null until they have come. */
-  private count: number | null = null;
+  private count = 0;
+  /** How many were asked for and have not come. */
+  private coming = 0;
 
-  /** @param ask asks for helpers, once. */
-  constructor(private readonly ask: () => void, readonly width: number) {}
+  /**
+   * @param ask asks for helpers, and ends another one by its number.
+   * @param helpers how many there shall be.
+   */
+  constructor(private readonly ask: (count: number, ended: number | null) => void, private readonly helpers: number) {}
 
-  /** Take helpers; none where there are none to be had. */
-  take(ports: MessagePort[]): void {
-    this.count = ports.length;
-    this.idle.push(...ports);
+  get width(): number {
+    return 2 * this.helpers;
+  }
+
+  /** Take helpers, with their numbers from `first` on; fewer than were asked for where there are no more to be had. */
+  take(ports: MessagePort[], first: number, asked: number): void {
+    this.coming -= asked;
+    this.count += ports.length;
+    this.idle.push(...ports.map((port, at) => ({ port, number: first + at })));
     this.next();
   }
 
-  run<P extends Pass>(pass: P, source: Source, rows: Rows, given: Given<P>): Promise<Result<P>> {
-    const { input } = source;
-    if (input === null || source.size < LEAST || this.count === 0) return this.alone.run(pass, source, rows, given);
+  private want(count: number, ended: number | null): void {
+    this.coming += count;
+    this.ask(count, ended);
+  }
+
+  private get isAlone(): boolean {
+    return this.asked && this.coming === 0 && this.count === 0;
+  }
+
+  run<P extends Pass>(pass: P, source: Source, rows: Rows, given: Given<P>, { told, signal }: Watching = {}): Promise<Result<P>> {
+    const small = told === undefined && (source.input === null || source.size < LEAST);
+    if (small || this.isAlone) return this.alone.run(pass, source, rows, given);
     if (!this.asked) {
       this.asked = true;
-      this.ask();
+      this.want(this.helpers, null);
     }
     return new Promise((done, failed) => {
-      const one = { job: { pass, input, rows, given }, source, done: done as (result: unknown) => void, failed };
-      const before = URGENT.includes(pass) ? this.waiting.findIndex(({ job }) => !URGENT.includes(job.pass)) : -1;
+      const one: Waiting = {
+        pass, source, rows, given, told, done: done as (result: unknown) => void, failed, helper: null, over: false,
+      };
+      const before = URGENT.includes(pass) ? this.waiting.findIndex((other) => !URGENT.includes(other.pass)) : -1;
       this.waiting.splice(before < 0 ? this.waiting.length : before, 0, one);
+      signal?.addEventListener('abort', () => this.abandon(one, cancelled()), { once: true });
       this.next();
     });
   }
 
   private next(): void {
-    if (this.count === 0) {
-      for (const { job, source, done, failed } of this.waiting.splice(0)) {
-        this.alone.run(job.pass, source, job.rows, job.given as never).then(done, failed);
+    if (this.isAlone) {
+      for (const { pass, source, rows, given, done, failed } of this.waiting.splice(0)) {
+        this.alone.run(pass, source, rows, given as never).then(done, failed);
       }
     }
-    while (this.idle.length && this.waiting.length) {
-      const port = this.idle.shift()!;
-      const { job, done, failed } = this.waiting.shift()!;
-      port.onmessage = ({ data }: MessageEvent<Done>): void => {
-        this.idle.push(port);
-        this.next();
-        if ('error' in data) failed(new EngineError(data.error));
-        else done(data.result);
-      };
-      port.postMessage(job);
+    while (this.idle.length && this.waiting.length) void this.give(this.idle.shift()!, this.waiting.shift()!);
+  }
+
+  private async give(helper: Helper, one: Waiting): Promise<void> {
+    const { pass, source, rows, given } = one;
+    const last = rows.count - 1;
+    let input: FileInput;
+    try {
+      input = source.input ?? (await partOf(source, rows.position[0]!, rows.position[last]! + rows.size[last]!));
+    } catch (error) {
+      this.free(helper, one);
+      one.failed(error);
+      return;
     }
+    if (one.over) {
+      this.free(helper, one);
+      return;
+    }
+    one.helper = helper;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    helper.port.onmessage = ({ data }: MessageEvent<Said>): void => {
+      clearTimeout(timer);
+      if ('at' in data) {
+        const { at, found } = data;
+        if (one.over) return;
+        one.told?.(at, found);
+        const late = (): void => this.abandon(one, new Stuck(at!));
+        if (at !== null) timer = setTimeout(() => (timer = setTimeout(late, HEARD_MS)), RECORD_MS);
+        return;
+      }
+      this.free(helper, one);
+      if ('error' in data) one.failed(new EngineError(data.error));
+      else one.done(data.result);
+    };
+    const job: Job = { pass, input, rows, given };
+    helper.port.postMessage(job, input.bytes ? [input.bytes.buffer as ArrayBuffer] : []);
+  }
+
+  private free(helper: Helper, one: Waiting): void {
+    one.over = true;
+    one.helper = null;
+    this.idle.push(helper);
+    this.next();
+  }
+
+  /** Give up what waits, or is done; whoever does it is ended, and another one takes its place. */
+  private abandon(one: Waiting, error: EngineError): void {
+    if (one.over) return;
+    one.over = true;
+    const { helper } = one;
+    if (helper !== null) {
+      one.helper = null;
+      helper.port.onmessage = null;
+      helper.port.close();
+      this.count -= 1;
+      this.want(1, helper.number);
+    } else if (this.waiting.includes(one)) this.waiting.splice(this.waiting.indexOf(one), 1);
+    one.failed(error);
   }
 }
 
@@ -181,9 +271,10 @@ function given(result: unknown): ArrayBuffer[] {
 /** Be a helper: run the jobs that come through a port. */
 export function help(port: MessagePort, wrong: (error: unknown) => EngineError): void {
   port.onmessage = async ({ data }: MessageEvent<Job>): Promise<void> => {
-    let done: Done;
+    let done: Said;
+    const tell: Tell = (at, found) => port.postMessage({ at, found });
     try {
-      done = { result: await runPass(data.pass, openSource(data.input), data.rows, data.given as never) };
+      done = { result: await runPass(data.pass, openSource(data.input), data.rows, data.given as never, tell) };
     } catch (error) {
       done = { error: wrong(error).data };
     }

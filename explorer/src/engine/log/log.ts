@@ -12,7 +12,7 @@ import { checksum } from '../bytes/checksum';
 import { FACTS, type KindFacts } from '../specification/facts';
 import { HEADERS, RowTable } from './rows';
 import { Refused } from '../specification/runtime';
-import { Window, type Source } from '../bytes/source';
+import { cancelled, Window, type Source } from '../bytes/source';
 
 const { framing } = FACTS;
 const CHUNK = 4 << 20;
@@ -29,9 +29,7 @@ export interface Control {
 }
 
 export function stopIfAborted(signal: AbortSignal | undefined): void {
-  if (signal?.aborted) {
-    throw new EngineError({ reason: 'cancelled', detail: 'it was cancelled', position: null, inner: null, path: '' });
-  }
+  if (signal?.aborted) throw cancelled();
 }
 
 /** Where an entry cannot be read, or the end of the log. */
@@ -294,7 +292,8 @@ export class Log {
       said = this.findings.length;
       since = performance.now();
     };
-    await inOrder(this.jobs, 'checksums', source, spans(rows, 0, rows.count), (found, span) => {
+    const { jobs } = this;
+    await inOrder(jobs.width, spans(rows, 0, rows.count), (span) => jobs.run('checksums', source, span, undefined), (found, span) => {
       stopIfAborted(signal);
       checked.set(found.checked, span.first);
       this.looked.set(found.looked, span.first);
@@ -322,7 +321,8 @@ export class Log {
       since = performance.now();
     };
     const wanted = (row: number): boolean => checked[row] === CHECK.SOUND && !looked[row] && rows.get('size', row) <= LARGEST;
-    await inOrder(this.jobs, 'records', source, spans(rows, 0, rows.count, wanted), (found, span) => {
+    const { jobs } = this;
+    await inOrder(jobs.width, spans(rows, 0, rows.count, wanted), (span) => jobs.run('records', source, span, undefined), (found, span) => {
       stopIfAborted(signal);
       found.forEach((each) => this.add(each));
       if (performance.now() - since > REPORT_MS) report(span.position[span.count - 1]!);

@@ -5,6 +5,7 @@ import { decodeRecord, messageJson } from '../messages/messages';
 import { javaText } from '../messages/json';
 import type { RawRecord } from './batch';
 import type { Columns } from './walk';
+import type { Watch } from './watch';
 
 const ENCODER = new TextEncoder();
 const EQUALS = ENCODER.encode('=')[0]!;
@@ -134,6 +135,11 @@ function bytesOf(wanted: Wanted): Uint8Array {
   return typeof wanted.text === 'string' ? ENCODER.encode(wanted.text) : wanted.text;
 }
 
+/** Whether it may take for ever to look at a record. */
+export function mayHang(wanted: Wanted | null): boolean {
+  return wanted !== null && (wanted.how === 'regex' || wanted.how === 'json');
+}
+
 /** Says of records whether they are wanted. */
 export class Matcher {
   private readonly test: Test;
@@ -149,9 +155,10 @@ export class Matcher {
 
   /**
    * @param topic one of Kafka's own, whose messages are searched as JSON too; null for others.
+   * @param watch is told of each record before it is looked at.
    * @throws EngineError if the text is no expression, or no path.
    */
-  constructor(private readonly wanted: Wanted, private readonly topic: string | null) {
+  constructor(private readonly wanted: Wanted, private readonly topic: string | null, private readonly watch: Watch | null = null) {
     const { how, where } = wanted;
     const bytes = bytesOf(wanted);
     this.all = bytes.length === 0 && how !== 'equals';
@@ -172,6 +179,11 @@ export class Matcher {
   inBatch(maxTimestamp: bigint): boolean {
     const { from } = this.wanted;
     return from === null || maxTimestamp >= from;
+  }
+
+  /** Whether a record is to be looked at: of a search that begins again, not all are. */
+  begins(index: number, offset: () => bigint): boolean {
+    return this.watch?.begins(index, offset) ?? true;
   }
 
   /** Whether a wanted record may be in these bytes. */

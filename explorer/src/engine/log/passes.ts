@@ -13,9 +13,10 @@ import { FACTS, type KindFacts } from '../specification/facts';
 import { computer, type Made } from '../specification/runtime';
 import { Batch, checksumError } from './batch';
 import { finding } from './findings';
-import { Matcher } from './match';
+import { Matcher, mayHang } from './match';
 import { HEADERS } from './rows';
 import { isWalked, reader, walk, type Columns } from './walk';
+import { Watch, type At, type Bounds } from './watch';
 
 /** Entries beyond it are not read into memory to look at them. */
 export const LARGEST = 512 << 20;
@@ -159,11 +160,23 @@ export interface Found {
   searched: number;
 }
 
+/** Takes where a search is, and what it has found since it said so last. */
+export type Tell = (at: At, found: Found) => void;
+
+const nothing = (): Found => ({ hits: [], found: 0, searched: 0 });
+
 /** Find records; damaged batches are searched up to their damage. */
-export async function find(source: Source, rows: Rows, sought: Sought & { most: number }): Promise<Found> {
+export async function find(
+  source: Source, rows: Rows, sought: Sought & Bounds & { most: number }, tell: Tell = () => undefined,
+): Promise<Found> {
   const window = windowOf(source, rows);
-  const matcher = new Matcher(sought.wanted, sought.topic);
-  const all: Found = { hits: [], found: 0, searched: 0 };
+  let all = nothing();
+  const watch = mayHang(sought.wanted) ? new Watch(sought, (at) => {
+    const found = all;
+    all = nothing();
+    tell(at, found);
+  }) : null;
+  const matcher = new Matcher(sought.wanted, sought.topic, watch);
   const add = (i: number, index: number, offset: bigint, timestamp: bigint): void => {
     all.found++;
     if (all.hits.length >= sought.most) return;
@@ -171,6 +184,7 @@ export async function find(source: Source, rows: Rows, sought: Sought & { most: 
   };
   for (let i = 0; i < rows.count; i++) {
     if (rows.row[i] !== ROW.BATCH || rows.size[i]! > LARGEST || !matcher.inBatch(rows.maxTimestamp[i]!)) continue;
+    if (watch !== null && !enters(watch, window, rows, i)) continue;
     const bytes = await bytesOf(window, rows, i);
     const count = rows.records[i]!;
     const kind = kindOf(rows, i);
@@ -191,17 +205,19 @@ export async function find(source: Source, rows: Rows, sought: Sought & { most: 
       const [offset, timestamp] = [computer(`${kind.record}.offset`), computer(`${kind.record}.timestamp`)];
       ({ walked } = walk(kind.key, payload, count, (columns, size, first) => {
         for (let at = 0; at < size; at++) {
+          if (!matcher.begins(first + at, () => offset(made(columns, at))!)) continue;
+          all.searched++;
           if (!matcher.columns(payload, columns, at, () => timestamp(made(columns, at))!)) continue;
           const one = made(columns, at);
           add(i, first + at, offset(one)!, timestamp(one)!);
         }
       }));
-      all.searched += walked;
       if (walked === count) continue;
     }
     try {
       batch ??= new Batch(bytes, rows.position[i]!);
       for (const record of batch.records(walked)) {
+        if (!matcher.begins(record.index, () => record.offset)) continue;
         all.searched++;
         if (matcher.record(record, batch.isControl)) add(i, record.index, record.offset, record.timestamp);
       }
@@ -210,6 +226,14 @@ export async function find(source: Source, rows: Rows, sought: Sought & { most: 
     }
   }
   return all;
+}
+
+/** Whether a batch has records to look at; what is done before that may take as long as it takes. */
+function enters(watch: Watch, window: Window, rows: Rows, i: number): boolean {
+  watch.row = rows.first + i;
+  if (watch.isOver) return false;
+  if (rows.codec[i] !== NONE || window.held(rows.position[i]!, rows.size[i]!) === null) watch.rest();
+  return true;
 }
 
 // -- records as text -----------------------------------------------------------------------------
@@ -222,13 +246,17 @@ export interface Written {
 
 /** Records of batches as lines; of wanted ones, damage is passed over. */
 export async function written(
-  source: Source, rows: Rows, of: { path: string; topic: string | null; format: Writing['format']; wanted: Wanted | null },
+  source: Source, rows: Rows,
+  of: Bounds & { path: string; topic: string | null; format: Writing['format']; wanted: Wanted | null },
+  tell: Tell = () => undefined,
 ): Promise<Written> {
   const window = windowOf(source, rows);
-  const matcher = of.wanted === null ? null : new Matcher(of.wanted, of.topic);
+  const watch = mayHang(of.wanted) || of.until !== null ? new Watch(of, (at) => tell(at, nothing())) : null;
+  const matcher = of.wanted === null ? null : new Matcher(of.wanted, of.topic, watch);
   const lines = new Lines(of.path, of.topic, of.format, matcher);
   for (let i = 0; i < rows.count; i++) {
     if (matcher !== null && (rows.row[i] !== ROW.BATCH || rows.size[i]! > LARGEST || !matcher.inBatch(rows.maxTimestamp[i]!))) continue;
+    if (watch !== null && !enters(watch, window, rows, i)) continue;
     try {
       lines.add(new Batch(await bytesOf(window, rows, i), rows.position[i]!));
     } catch (error) {

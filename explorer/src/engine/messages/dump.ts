@@ -73,7 +73,7 @@ export function* recordLines(
   const between = middle(batch);
   const from = producer(batch);
   for (const record of batch.records(first)) {
-    if (matcher !== null && !matcher.record(record, isControl)) continue;
+    if (matcher !== null && !(matcher.begins(record.index, () => record.offset) && matcher.record(record, isControl))) continue;
     const key = record.key?.bytes ?? null;
     const value = record.value?.bytes ?? null;
     let [keyText, valueText, control, problem] = [bytesJson(key), bytesJson(value), 'null', ''];

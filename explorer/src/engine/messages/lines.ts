@@ -63,8 +63,9 @@ export class Lines {
       Computer, Computer, Computer,
     ];
     const read = reader(record, batch.content);
-    const { walked, whole } = walk(batch.kind.key, payload, batch.count, (columns, size) => {
+    const { walked, whole } = walk(batch.kind.key, payload, batch.count, (columns, size, first) => {
       for (let at = 0; at < size; at++) {
+        if (matcher !== null && !matcher.begins(first + at, () => offset(read(columns, at))!)) continue;
         if (matcher !== null && !matcher.columns(payload, columns, at, () => timestamp(read(columns, at))!)) continue;
         const made = read(columns, at);
         const time = timestamp(made);

@@ -19,6 +19,7 @@ import {
   type RecordView,
   type ScanProgress,
   type ScanResult,
+  type Searched,
   type Space,
   type Survey,
   type Table,
@@ -184,6 +185,10 @@ export interface Search {
   position: number;
   size: number;
   done: boolean;
+  /** What it did not look at; null until it has ended. */
+  left: Pick<Searched, 'slow' | 'rest'> | null;
+  /** Whether a person stopped it. */
+  stopped: boolean;
 }
 export const search = signal<Search | null>(null);
 /** What a log is shown as: its records, or its batches and their bytes. */
@@ -282,7 +287,7 @@ export const schemaVersion = signal(0);
 /** Close all files: the page is as it was at its beginning. */
 export async function closeAll(): Promise<void> {
   const ids = files.value.map((file) => file.info.id);
-  stopSearch();
+  closeSearch();
   stopSurvey();
   batch(() => {
     show(null);
@@ -315,7 +320,7 @@ function show(file: Open | null): void {
 
 /** Show the overview of all files. */
 export function toOverview(): void {
-  stopSearch();
+  closeSearch();
   show(null);
   history.replaceState(null, '', location.pathname);
 }
@@ -608,14 +613,20 @@ export type Scope = 'file' | 'partition' | 'all';
 
 let searching: AbortController | null = null;
 
+/** End a search; what it found so far stays. */
 export function stopSearch(): void {
   searching?.abort();
+}
+
+/** End a search, and show nothing of it. */
+export function closeSearch(): void {
+  stopSearch();
   searching = null;
   search.value = null;
 }
 
 export async function find(wanted: Wanted, scope: Scope): Promise<void> {
-  stopSearch();
+  closeSearch();
   const file = current.value;
   if (!file && scope !== 'all') return;
   const own = (searching = new AbortController());
@@ -628,13 +639,15 @@ export async function find(wanted: Wanted, scope: Scope): Promise<void> {
     before.set(info.id, size);
     size += info.size;
   }
-  search.value = { wanted, files: ids, hits: [], found: 0, position: 0, size: Math.max(1, size), done: false };
+  const all = Math.max(1, size);
+  search.value = { wanted, files: ids, hits: [], found: 0, position: 0, size: all, done: false, left: null, stopped: false };
   await attempt(async () => {
+    let ended: Searched;
     try {
-      await engine().find(
+      ended = await engine().find(
         { files: ids, wanted },
         (progress) => {
-          if (own.signal.aborted || !search.value) return;
+          if (searching !== own || !search.value) return;
           const hits = progress.hits.length ? [...search.value.hits, ...progress.hits] : search.value.hits;
           const position = (before.get(progress.file) ?? 0) + progress.position;
           search.value = { ...search.value, hits, found: progress.found, position };
@@ -642,17 +655,17 @@ export async function find(wanted: Wanted, scope: Scope): Promise<void> {
         { signal: own.signal },
       );
     } catch (error) {
-      if (!own.signal.aborted) search.value = null;
+      if (searching === own) search.value = null;
       throw error;
     }
-    if (search.value && !own.signal.aborted) {
-      search.value = { ...search.value, done: true };
-      said.value = `${many(search.value.found, 'record')} found`;
-    }
+    if (searching !== own || !search.value) return;
+    const { found, slow, rest } = ended;
+    search.value = { ...search.value, found, done: true, left: { slow, rest }, stopped: own.signal.aborted };
+    said.value = `${many(found, 'record')} found${slow.length || rest ? ', but not all were searched' : ''}`;
   });
 }
 
-export async function openHit(hit: Hit): Promise<void> {
+export async function openHit(hit: Pick<Hit, 'file' | 'row' | 'index'>): Promise<void> {
   const file = byId(hit.file);
   if (!file) return;
   const kept = search.value;

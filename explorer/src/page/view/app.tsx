@@ -24,7 +24,7 @@ import {
   record,
   said,
   search,
-  stopSearch,
+  closeSearch,
   toOverview,
   trouble,
   undo,
@@ -367,7 +367,7 @@ function key(event: KeyboardEvent): void {
   if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector('dialog[open]')) return;
   const typing = event.target instanceof Element && event.target.matches('input, select, textarea');
   if (event.key === 'Escape') {
-    if (search.value) stopSearch();
+    if (search.value) closeSearch();
     else if (lookUp.value) lookUp.value = null;
     else if (typing) {
       (event.target as HTMLElement).blur();

@@ -5,6 +5,7 @@ import { bytes, many, parseTime, printable, time } from '../state/format';
 import {
   attempt,
   byId,
+  closeSearch,
   chooseEntry,
   choose,
   chooseRow,
@@ -20,9 +21,10 @@ import {
   stopSearch,
   where,
   type Scope,
+  type Search,
   type Where,
 } from '../state/store';
-import type { How, Step, Wanted, Where as InRecord } from '../../engine/api';
+import { RECORD_MS, type How, type Step, type Wanted, type Where as InRecord } from '../../engine/api';
 import { SaveAs, saveFound } from './saving';
 
 const place = signal('key');
@@ -183,6 +185,34 @@ function inWords({ text, how, where, from, to }: Wanted): string {
   return [what, from !== null && `from ${time(from)}`, to !== null && `to ${time(to)}`].filter(Boolean).join(' ');
 }
 
+/** What a search did not look at, and why. */
+function NotSearched({ found }: { found: Search }): JSX.Element | null {
+  if (!found.left || (!found.left.slow.length && !found.left.rest)) return null;
+  const { slow, rest } = found.left;
+  const file = rest && byId(rest.file);
+  return (
+    <p class="finding warning" role="note" id="not-searched">
+      {slow.length > 0 && (
+        <>
+          {many(slow.length, 'record')} not searched, as the expression took more than {RECORD_MS / 1000} s on each:{' '}
+          {slow.map((one) => (
+            <button class="small" onClick={() => void openHit(one)}>
+              offset {String(one.offset)}
+            </button>
+          ))}{' '}
+        </>
+      )}
+      {rest && (
+        <>
+          {found.stopped ? 'The search was stopped' : 'The search ended there'}: {rest.least && 'at least '}
+          {many(rest.records, 'record')} from offset {String(rest.offset)} on {file && <>of {printable(file.info.path)} </>}
+          {rest.files > 0 && <>and {many(rest.files, 'more file')} </>}not searched.
+        </>
+      )}
+    </p>
+  );
+}
+
 export function Hits(): JSX.Element | null {
   const found = search.value;
   if (!found) return null;
@@ -193,19 +223,25 @@ export function Hits(): JSX.Element | null {
           {many(found.found, 'record')} <small>{printable(inWords(found.wanted))}</small>
         </h2>
         {!found.done && (
-          <progress max={found.size} value={found.position} aria-label="Searched">
-            {bytes(found.position)}
-          </progress>
+          <>
+            <progress max={found.size} value={found.position} aria-label="Searched">
+              {bytes(found.position)}
+            </progress>
+            <button class="small" id="stop" onClick={stopSearch}>
+              Stop
+            </button>
+          </>
         )}
         {found.done && found.found > 0 && (
           <span class="right">
             <SaveAs id="found" save={(format) => void saveFound(format)} />
           </span>
         )}
-        <button class="close" aria-label={found.done ? 'Close the records' : 'Stop'} onClick={stopSearch}>
+        <button class="close" aria-label={found.done ? 'Close the records' : 'Stop, and close the records'} onClick={closeSearch}>
           ×
         </button>
       </header>
+      <NotSearched found={found} />
       <ol tabIndex={0} aria-label="Found records">
         {found.hits.slice(0, MOST).map((hit) => (
           <li>

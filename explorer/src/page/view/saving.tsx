@@ -111,14 +111,14 @@ export async function saveAll(format: Format): Promise<void> {
 export async function saveFound(format: Format): Promise<void> {
   const found = search.value;
   const all = (found?.files ?? []).map(byId).filter((file) => file !== undefined);
-  if (found) await saveRecords(all, 'found', format, found.wanted);
+  if (found) await saveRecords(all, 'found', format, found.wanted, found.left);
 }
 
-async function saveRecords(all: Open[], name: string, format: Format, wanted: Wanted | null): Promise<void> {
+async function saveRecords(all: Open[], name: string, format: Format, wanted: Wanted | null, without: Writing['without'] = null): Promise<void> {
   const size = all.reduce((sum, { info }) => sum + info.size, 0);
   const ids = all.map(({ info }) => info.id);
   const { name: what, type } = FORMATS[format];
-  await write(size, `${name}.${format}`, type, what, (piece) => engine().write({ files: ids, format, wanted }, piece));
+  await write(size, `${name}.${format}`, type, what, (piece) => engine().write({ files: ids, format, wanted, without }, piece));
 }
 
 /** Buttons that save records in each of the formats. */
