@@ -296,6 +296,82 @@ def test_values_are_decoded_by_the_schemas_of_a_registry(engine: Engine) -> None
     assert compared > 5
 
 
+def test_decoded_values_are_saved_as_shown_under_the_names_of_dump(engine: Engine) -> None:
+    """With the id of the schema, what is wrong, and the bytes; as JSON lines and as CSV."""
+    pytest.importorskip("pyarrow")
+    registry = sorted((REGISTRY / "_schemas-0").glob("*.log"))
+    decoded = 0
+    for folder in sorted(REGISTRY.iterdir()):
+        if not folder.is_dir() or folder.name.startswith("_"):
+            continue
+        (log,) = folder.glob("*.log")
+        files = [*registry, log]
+        mine = len(files)
+        calls: list[list[Any]] = [["useSchemas", list(range(1, mine))], ["list", mine]]
+        calls += [
+            ["write", {"files": [mine], "format": to, "wanted": None}] for to in ("jsonl", "csv")
+        ]
+        *_, rows, lines, table = engine.call(files, *calls[:2], ["rows", mine, 0, 1000], *calls[2:])
+        count = len(rows["result"]["row"])
+        pages = engine.call(
+            files, *calls[:2], *(["records", mine, row, 0, 1000] for row in range(count))
+        )[3:]
+        texts = engine.call(
+            files, *calls[:2], *(["recordsJson", mine, row] for row in range(count))
+        )[3:]
+        assert "".join(text["result"] for text in texts) == _text(lines)
+        shown = [one for page in pages for one in page["result"]["records"]]
+        saved = [json.loads(line) for line in _text(lines).splitlines()]
+        cells = list(csv.DictReader(io.StringIO(_text(table), newline="")))
+        dumped = run(
+            "dump", "--format", "json", "--value", "decode", "--raw", "--depth", "2", folder
+        )
+        typed = [json.loads(line) for line in dumped.stdout.splitlines()]
+        assert len(saved) == len(shown) == len(cells) == len(typed) > 0
+        for one, view, cell, other in zip(saved, shown, cells, typed, strict=True):
+            assert list(cell) == list(one)
+            for side in ("key", "value"):
+                message, raw = view[side]["message"], one[f"{side}_raw"]
+                wrong = message is None and f"{side}_schema_id" in one and view["problem"]
+                if message is not None:
+                    assert one[side] == json.loads(message)
+                    decoded += 1
+                elif not wrong or one[f"{side}_schema_id"] is None:
+                    assert one[side] == raw
+                for name in (side, f"{side}_raw", f"{side}_schema_id", f"{side}_error"):
+                    value = one[name]
+                    assert cell[name] == value or json.loads(cell[name] or "null") == value
+            if "value_schema_id" not in other:
+                continue
+            names = [name for name in other if name.startswith("value") and name in one]
+            assert [name for name in one if name.startswith("value")] == names
+            assert one["value_raw"] == other["value_raw"]
+            if one["value_schema_id"] is not None:
+                assert one["value_schema_id"] == other["value_schema_id"]
+            if one["value_error"] is None and other["value_error"] is None:
+                assert (one["value"] is None) == (other["value"] is None)
+    assert decoded > 5
+
+
+def test_a_value_that_a_schema_does_not_read_is_saved_as_its_bytes(
+    engine: Engine, tmp_path: Path
+) -> None:
+    path = tmp_path / f"{0:020d}.log"
+    path.write_bytes(
+        ks.encode([ks.Record(n, 0, None, each) for n, each in enumerate((b"\2A", b"\4A"))])
+    )
+    what = {"files": [1], "format": "jsonl", "wanted": None}
+    *_, before, _, after = engine.call(
+        [path], ["write", what], ["giveSchema", '"string"'], ["write", what]
+    )
+    assert "value_raw" not in _text(before)
+    good, bad = [json.loads(line) for line in _text(after).splitlines()]
+    assert (good["value"], good["value_error"], good["value_raw"]) == ("A", None, "\2A")
+    assert (bad["value"], bad["value_raw"]) == (None, "\4A")
+    assert "are left" in bad["value_error"]
+    assert good["key"] is good["key_raw"] is good["value_schema_id"] is None
+
+
 def _alike(found: Any, expected: Any) -> bool:
     """Whether JSON says what Python has; times and the like are texts in it."""
     if isinstance(expected, dict):

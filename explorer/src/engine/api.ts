@@ -516,7 +516,10 @@ export interface Engine {
   ): Promise<RecordPage>;
   /** Key or value as a whole. */
   content(file: FileId, row: number, index: number, what: 'key' | 'value'): Promise<Uint8Array | null>;
-  /** The records of a row exactly as `kafkaspec dump --format json` prints them: a line each. */
+  /**
+   * The records of a row exactly as `kafkaspec dump --format json` prints them: a line each. Where schemas
+   * are known, keys and values are decoded, with the same names beside them as of `--value decode --raw`.
+   */
   recordsJson(file: FileId, row: number, options?: Options): Promise<string>;
   /**
    * All records of files, or those that are wanted, in the same way or as CSV, in pieces of UTF-8 that

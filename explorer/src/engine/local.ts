@@ -7,7 +7,7 @@ import {
 } from './api';
 import { Batch, type RawRecord, type Slice } from './log/batch';
 import { compareIndex, compareReplicas } from './files/compare';
-import { CSV_HEAD, recordLines } from './messages/dump';
+import { csvHead, recordLines } from './messages/dump';
 import { Alone, inOrder, spans, type Jobs } from './log/jobs';
 import { FACTS, fileFacts } from './specification/facts';
 import { utf8 } from './messages/json';
@@ -313,7 +313,9 @@ export class LocalEngine implements Engine {
       const file = this.logOf(id);
       const batch = await this.batch(file, row);
       const lines: string[] = [];
-      for (const line of recordLines(batch, file.info.path, topicOf(file))) {
+      const topic = topicOf(file);
+      const schemas = topic === null && this.schemas.texts !== null ? this.schemas : null;
+      for (const line of recordLines(batch, file.info.path, topic, 0, 'jsonl', null, schemas)) {
         stopIfAborted(options.signal);
         lines.push(line);
       }
@@ -324,7 +326,9 @@ export class LocalEngine implements Engine {
   write(what: Writing, piece: (text: Uint8Array) => void | Promise<void>, options: Options = {}): Promise<void> {
     return guard(async () => {
       const { format, wanted } = what;
-      if (format === 'csv') await piece(new TextEncoder().encode(CSV_HEAD));
+      // Lines of several files have the same columns.
+      const schemas = what.files.some((id) => !this.file(id).info.internal) ? this.schemas.texts : null;
+      if (format === 'csv') await piece(new TextEncoder().encode(csvHead(schemas !== null)));
       for (const id of what.files) {
         const file = await this.scanned(id);
         const { rows } = file.log;
@@ -334,7 +338,7 @@ export class LocalEngine implements Engine {
         const parts = spans(rows, 0, end, undefined, TEXT_BYTES);
         const rest = what.without?.rest ?? null;
         const given = {
-          ...ALL, path: file.info.path, topic: topicOf(file), format, wanted,
+          ...ALL, path: file.info.path, topic: topicOf(file), format, wanted, schemas,
           without: what.without?.slow.filter((one) => one.file === id) ?? [], until: rest?.file === id ? rest : null,
         };
         const watching = { signal: options.signal, told: mayHang(wanted) ? () => undefined : undefined };

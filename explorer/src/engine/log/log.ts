@@ -3,7 +3,7 @@
  * Kafka's readers, as `kafkaspec/log/entries.py` has it; after damage the next entry is the first
  * place where a header is plausible and the checksum holds.
  */
-import { CHECK, EngineError, ROW, type ErrorData, type Finding, type ScanProgress, type ScanResult } from '../api';
+import { CHECK, ROW, type ErrorData, type Finding, type ScanProgress, type ScanResult } from '../api';
 import { Batch } from './batch';
 import { finding } from './findings';
 import { LARGEST } from './passes';

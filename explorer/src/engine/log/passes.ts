@@ -10,6 +10,7 @@ import { decompress, PayloadError } from '../bytes/compression';
 import { shorter, Window, type Source } from '../bytes/source';
 import { Lines } from '../messages/lines';
 import { FACTS, type KindFacts } from '../specification/facts';
+import { Schemas, type SchemaTexts } from '../values/schemas';
 import { computer, type Made } from '../specification/runtime';
 import { Batch, checksumError } from './batch';
 import { finding } from './findings';
@@ -247,13 +248,13 @@ export interface Written {
 /** Records of batches as lines; of wanted ones, damage is passed over. */
 export async function written(
   source: Source, rows: Rows,
-  of: Bounds & { path: string; topic: string | null; format: Writing['format']; wanted: Wanted | null },
+  of: Bounds & { path: string; topic: string | null; format: Writing['format']; wanted: Wanted | null; schemas: SchemaTexts | null },
   tell: Tell = () => undefined,
 ): Promise<Written> {
   const window = windowOf(source, rows);
   const watch = mayHang(of.wanted) || of.until !== null ? new Watch(of, (at) => tell(at, nothing())) : null;
   const matcher = of.wanted === null ? null : new Matcher(of.wanted, of.topic, watch);
-  const lines = new Lines(of.path, of.topic, of.format, matcher);
+  const lines = new Lines(of.path, of.topic, of.format, matcher, of.schemas && Schemas.of(of.schemas));
   for (let i = 0; i < rows.count; i++) {
     if (matcher !== null && (rows.row[i] !== ROW.BATCH || rows.size[i]! > LARGEST || !matcher.inBatch(rows.maxTimestamp[i]!))) continue;
     if (watch !== null && !enters(watch, window, rows, i)) continue;

@@ -6,6 +6,7 @@ import { bytesJson, pythonJson, quoted } from './json';
 import { controlJson, decodeControl, decodeRecord, messageJson } from './messages';
 import { camel } from '../specification/facts';
 import { Refused, type Made } from '../specification/runtime';
+import type { Schemas } from '../values/schemas';
 
 /** The line of a record up to its offset. */
 export function beginning(batch: Batch, file: string): string {
@@ -37,7 +38,28 @@ const COLUMNS = [
   'producer_id', 'producer_epoch', 'sequence', 'transactional', 'control',
 ];
 
-export const CSV_HEAD = `${COLUMNS.join(',')}\n`;
+/** What stands beside a key or value that schemas may decode, under the names of `dump --value decode --raw`. */
+const BESIDE = ['schema_id', 'error', 'raw'];
+
+export function csvHead(schemas: boolean): string {
+  const beside = (name: string): string[] => (schemas && ['key', 'value'].includes(name) ? BESIDE.map((other) => `${name}_${other}`) : []);
+  return `${COLUMNS.flatMap((name) => [name, ...beside(name)]).join(',')}\n`;
+}
+
+/** A key or value as schemas decode it, with what stands beside it; `shown` if something else decodes it. */
+export function decoded(schemas: Schemas | null, bytes: Uint8Array | null, shown: string | null = null): string[] {
+  const raw = bytesJson(bytes);
+  if (schemas === null) return [shown ?? raw];
+  const found = shown === null && bytes !== null ? schemas.read(bytes) : null;
+  if (found === null) return [shown ?? raw, 'null', 'null', raw];
+  const problem = found.problem === null ? 'null' : quoted(found.problem);
+  return [found.json ?? 'null', found.id === null ? 'null' : String(found.id), problem, raw];
+}
+
+/** The same as it stands in a line of JSON after `"key": `. */
+export function besides(name: 'key' | 'value', [own, ...others]: string[]): string {
+  return [own, ...others.map((value, at) => `"${name}_${BESIDE[at]}": ${value}`)].join(', ');
+}
 
 /** A line of CSV from the values of JSON: texts without their quotation marks, nothing for null. */
 export function csvLine(cells: readonly string[]): string {
@@ -64,6 +86,7 @@ export function batchCells(batch: Batch, file: string): { before: string[]; type
 /** Lines of the records of a batch from a number on, one at a time, each with its line end. */
 export function* recordLines(
   batch: Batch, file: string, topic: string | null, first = 0, format: Writing['format'] = 'jsonl', matcher: Matcher | null = null,
+  schemas: Schemas | null = null,
 ): Generator<string> {
   const wrong = matcher === null ? batch.checksumError() : null;
   if (wrong !== null) throw wrong;
@@ -76,8 +99,9 @@ export function* recordLines(
     if (matcher !== null && !(matcher.begins(record.index, () => record.offset) && matcher.record(record, isControl))) continue;
     const key = record.key?.bytes ?? null;
     const value = record.value?.bytes ?? null;
-    let [keyText, valueText, control, problem] = [bytesJson(key), bytesJson(value), 'null', ''];
+    let [keyText, valueText, control, problem]: [string | null, string | null, string, string] = [null, null, 'null', ''];
     if (isControl) {
+      [keyText, valueText] = [bytesJson(key), bytesJson(value)];
       try {
         control = controlJson(decodeControl(record.offset, key, value));
       } catch (error) {
@@ -93,11 +117,12 @@ export function* recordLines(
       if (found.value) valueText = messageJson(found.value);
       if (found.problem) problem = `, "problem": ${pythonJson(found.problem.message)}`;
     }
+    const [keys, values] = [decoded(schemas, key, keyText), decoded(schemas, value, valueText)];
     const headers = record.headers.map((h) => `[${bytesJson(h.key)}, ${bytesJson(h.value)}]`).join(', ');
     const time = record.timestamp === -1n ? 'null' : String(record.timestamp);
     if (own !== null) {
       yield csvLine([
-        ...own.before, String(record.offset), time, ...own.type, keyText, valueText, `[${headers}]`,
+        ...own.before, String(record.offset), time, ...own.type, ...keys, ...values, `[${headers}]`,
         ...own.producer, String(record.sequence), ...own.after, control,
       ]);
       continue;
@@ -107,7 +132,7 @@ export function* recordLines(
     const others = others_.length && batch.isSet ? `, "fields": {${others_.join(', ')}}` : '';
     yield (
       `${start}${record.offset}, "timestamp": ${time}` +
-      `${between}${keyText}, "value": ${valueText}, "headers": [${headers}]` +
+      `${between}${besides('key', keys)}, "value": ${besides('value', values)}, "headers": [${headers}]` +
       `${from}${record.sequence}${ending(batch, control, others + problem)}`
     );
   }

@@ -4,7 +4,8 @@ import type { Batch } from '../log/batch';
 import { isWalked, reader, walk, type Columns } from '../log/walk';
 import { computer } from '../specification/runtime';
 import type { Matcher } from '../log/match';
-import { batchCells, beginning, csvLine, ending, middle, producer, recordLines } from './dump';
+import type { Schemas } from '../values/schemas';
+import { batchCells, beginning, besides, csvLine, decoded, ending, middle, producer, recordLines } from './dump';
 import { bytesJson, utf8 } from './json';
 
 const PIECE = 4 << 20;
@@ -12,8 +13,8 @@ const [BLANK, QUOTE, BACKSLASH, ASCII] = [0x20, 0x22, 0x5c, 0x7f];
 type Computer = ReturnType<typeof computer>;
 const ENCODER = new TextEncoder();
 
-function jsonOf(data: Uint8Array, start: number, size: number): string {
-  return bytesJson(size < 0 ? null : data.subarray(start, start + size));
+function bytesOf(data: Uint8Array, start: number, size: number): Uint8Array | null {
+  return size < 0 ? null : data.subarray(start, start + size);
 }
 
 /** Lines of JSON or CSV that grow, in pieces of some megabytes. */
@@ -22,10 +23,14 @@ export class Lines {
   private data = new Uint8Array(PIECE + (1 << 16));
   private size = 0;
 
-  /** @param matcher says which records are wanted; null for all of them. */
+  /**
+   * @param matcher says which records are wanted; null for all of them.
+   * @param schemas decode keys and values; null for none, and then nothing stands beside them.
+   */
   constructor(
     private readonly file: string, private readonly topic: string | null,
     private readonly format: Writing['format'] = 'jsonl', private readonly matcher: Matcher | null = null,
+    private readonly schemas: Schemas | null = null,
   ) {}
 
   /** All pieces; nothing is added after it. */
@@ -41,7 +46,7 @@ export class Lines {
       walked = this.walk(batch);
       if (walked === batch.count && batch.count) return;
     }
-    for (const line of recordLines(batch, this.file, this.topic, walked, this.format, this.matcher)) {
+    for (const line of recordLines(batch, this.file, this.topic, walked, this.format, this.matcher, this.schemas)) {
       this.text(line);
       if (this.size > PIECE) this.cut();
     }
@@ -70,9 +75,9 @@ export class Lines {
         const made = read(columns, at);
         const time = timestamp(made);
         if (csv !== null) {
-          const part = (name: string): string => jsonOf(payload, columns[`${name}.start`]![at]!, columns[`${name}.size`]![at]!);
+          const part = (name: string): string[] => decoded(this.schemas, bytesOf(payload, columns[`${name}.start`]![at]!, columns[`${name}.size`]![at]!));
           this.text(csvLine([
-            ...csv.before, String(offset(made)), time === -1n ? 'null' : String(time), ...csv.type, part('key'), part('value'),
+            ...csv.before, String(offset(made)), time === -1n ? 'null' : String(time), ...csv.type, ...part('key'), ...part('value'),
             this.headerText(payload, columns, at), ...csv.producer, String(sequence(made)), ...csv.after, 'null',
           ]));
           if (this.size > PIECE) this.cut();
@@ -83,9 +88,9 @@ export class Lines {
         this.ascii(', "timestamp": ');
         this.ascii(time === -1n ? 'null' : String(time));
         this.bytes(between);
-        this.value(payload, columns['key.start']![at]!, columns['key.size']![at]!);
+        this.side('key', payload, columns, at);
         this.ascii(', "value": ');
-        this.value(payload, columns['value.start']![at]!, columns['value.size']![at]!);
+        this.side('value', payload, columns, at);
         this.headers(payload, columns, at);
         this.bytes(from);
         this.ascii(String(sequence(made)));
@@ -96,11 +101,17 @@ export class Lines {
     return whole || walked < batch.count ? walked : 0;
   }
 
+  private side(name: 'key' | 'value', payload: Uint8Array, columns: Columns, at: number): void {
+    const [start, size] = [columns[`${name}.start`]![at]!, columns[`${name}.size`]![at]!];
+    if (this.schemas === null) this.value(payload, start, size);
+    else this.text(besides(name, decoded(this.schemas, bytesOf(payload, start, size))));
+  }
+
   private headerText(payload: Uint8Array, columns: Columns, at: number): string {
     const first = columns['headers.first']![at]!;
     const found = Array.from({ length: columns['headers.count']![at]! }, (_, item) => {
       const part = (name: string): string =>
-        jsonOf(payload, columns[`headers.${name}.start`]![first + item]!, columns[`headers.${name}.size`]![first + item]!);
+        bytesJson(bytesOf(payload, columns[`headers.${name}.start`]![first + item]!, columns[`headers.${name}.size`]![first + item]!));
       return `[${part('key')}, ${part('value')}]`;
     });
     return `[${found.join(', ')}]`;

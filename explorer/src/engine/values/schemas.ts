@@ -5,20 +5,31 @@ import { AvroError, compileAvro, type NamedTypes } from './avro';
 
 const FRAME = 'schema_frame.id_frame';
 
+/** A schema of a registry. */
 interface Schema {
+  id: number;
   subject: string;
   version: number;
   type: string;
   text: string;
   references: { subject: string; version: number }[];
-  decode: ((payload: Uint8Array) => string) | null;
 }
+
+/** Schemas as another thread can take them. */
+export interface SchemaTexts {
+  registry: Schema[];
+  given: string | null;
+}
+
+type Decode = (payload: Uint8Array) => string;
 
 export interface SchemaValue {
   /** JSON in one line; null where it is not decoded. */
   json: string | null;
   /** Name of the schema: `orders-value 3 (id 7)`. */
   name: string;
+  /** Its id in the registry; null for one that was given. */
+  id: number | null;
   problem: string | null;
 }
 
@@ -26,7 +37,22 @@ export interface SchemaValue {
 export class Schemas {
   private readonly byId = new Map<number, Schema>();
   private readonly byVersion = new Map<string, Schema>();
-  private given: { name: string; decode: (payload: Uint8Array) => string } | null = null;
+  private readonly decoders = new Map<Schema, Decode>();
+  private given: { text: string; decode: Decode } | null = null;
+
+  /** Schemas from their texts. */
+  static of({ registry, given }: SchemaTexts): Schemas {
+    const made = new Schemas();
+    registry.forEach((schema) => made.keep(schema));
+    made.give(given);
+    return made;
+  }
+
+  /** The texts of all schemas; null where there are none. */
+  get texts(): SchemaTexts | null {
+    if (!this.byId.size && !this.given) return null;
+    return { registry: [...new Set([...this.byVersion.values(), ...this.byId.values()])], given: this.given?.text ?? null };
+  }
 
   get count(): number {
     return this.byId.size;
@@ -36,18 +62,21 @@ export class Schemas {
   clear(): void {
     this.byId.clear();
     this.byVersion.clear();
+    this.decoders.clear();
   }
 
   /** Take a record of a registry's topic, if it is one of a schema. */
   add(key: Uint8Array | null, value: Uint8Array | null): void {
     const [known, found] = [object(key), object(value)];
     if (known?.['keytype'] !== 'SCHEMA' || typeof found?.['id'] !== 'number' || typeof found['schema'] !== 'string') return;
-    const schema: Schema = {
-      subject: String(known['subject']), version: Number(known['version']), type: String(found['schemaType'] ?? 'AVRO'),
+    this.keep({
+      id: found['id'], subject: String(known['subject']), version: Number(known['version']), type: String(found['schemaType'] ?? 'AVRO'),
       text: found['schema'], references: Array.isArray(found['references']) ? (found['references'] as Schema['references']) : [],
-      decode: null,
-    };
-    this.byId.set(found['id'], schema);
+    });
+  }
+
+  private keep(schema: Schema): void {
+    this.byId.set(schema.id, schema);
     this.byVersion.set(`${schema.subject} ${schema.version}`, schema);
   }
 
@@ -57,42 +86,33 @@ export class Schemas {
    * @throws AvroError if it is none.
    */
   give(text: string | null): void {
-    this.given = text === null ? null : { name: 'given schema', decode: compileAvro(json(text)) };
+    this.given = text === null ? null : { text, decode: compileAvro(json(text)) };
   }
 
   /** What a key or value is, by its schema; null if no schema is known for it. */
   read(data: Uint8Array): SchemaValue | null {
-    let payload = data;
-    let found: { name: string; decode: (payload: Uint8Array) => string } | null = null;
-    let name = '';
+    const frame = this.byId.size ? framed(data) : null;
+    const schema = (frame && this.byId.get(frame.id)) ?? null;
+    if (schema === null && this.given === null) return null;
+    const name = schema === null ? 'given schema' : `${schema.subject} ${schema.version} (id ${schema.id})`;
+    const id = schema?.id ?? null;
     try {
-      if (this.byId.size || this.given) {
-        const frame = framed(data);
-        const schema = frame && this.byId.get(frame.id);
-        if (frame && schema) {
-          payload = frame.payload;
-          name = `${schema.subject} ${schema.version} (id ${frame.id})`;
-          found = { name, decode: (schema.decode ??= this.decoder(schema, 0)) };
-        }
-      }
-      found ??= this.given;
-      if (found === null) return null;
-      name = found.name;
-      return { json: found.decode(payload), name, problem: null };
+      const json = schema === null ? this.given!.decode(data) : this.decoderOf(schema)(frame!.payload);
+      return { json, name, id, problem: null };
     } catch (error) {
       if (!(error instanceof AvroError)) throw error;
-      return { json: null, name, problem: error.message };
+      return { json: null, name, id, problem: error.message };
     }
   }
 
-  private decoder(schema: Schema, depth: number, named: NamedTypes = new Map(), done = new Set<Schema>()): (payload: Uint8Array) => string {
-    if (schema.type === 'JSON') {
-      return (payload) => {
-        const text = utf8(payload);
-        if (text === null) throw new AvroError('JSON that is not UTF-8');
-        return text;
-      };
-    }
+  private decoderOf(schema: Schema): Decode {
+    let found = this.decoders.get(schema);
+    if (found === undefined) this.decoders.set(schema, (found = this.decoder(schema, 0)));
+    return found;
+  }
+
+  private decoder(schema: Schema, depth: number, named: NamedTypes = new Map(), done = new Set<Schema>()): Decode {
+    if (schema.type === 'JSON') return oneLine;
     if (schema.type !== 'AVRO') throw new AvroError(`schemas of ${schema.type} are not read here; kafkaspec export --value reads them`);
     if (depth > 32) throw new AvroError('a schema that refers to itself');
     for (const { subject, version } of schema.references) {
@@ -104,6 +124,18 @@ export class Schemas {
     }
     return compileAvro(json(schema.text), named);
   }
+}
+
+/** JSON in one line; its numbers keep their digits. */
+function oneLine(payload: Uint8Array): string {
+  const text = utf8(payload);
+  if (text === null) throw new AvroError('JSON that is not UTF-8');
+  try {
+    JSON.parse(text);
+  } catch (error) {
+    throw new AvroError(error instanceof RangeError ? 'JSON that is nested too deeply' : 'no JSON');
+  }
+  return text.replace(/[\r\n]+/g, ' '); // those in texts are escaped
 }
 
 function framed(data: Uint8Array): { id: number; payload: Uint8Array } | null {
