@@ -42,7 +42,7 @@ from tests.goldens import GOLDEN
 from tests.kafka.chosen import SAMPLE, VERSIONS
 from tests.restore.damages import assert_served_or_named, damaged_logs
 from tests.restore.test_restore import append_remote_states, remote_place, state_of_first
-from tools.brokers.broker import Broker, tiered_settings
+from tools.brokers.broker import Broker, scram_settings, tiered_settings
 from tools.brokers.client import Client, Consumed, Record
 from tools.brokers.maven import ToolError
 from tools.brokers.processes import LOOPBACK, Server, free_ports
@@ -58,6 +58,9 @@ _OF_SHARES = [
     each for each in _TARGETS if Feature.SHARE_GROUPS in each.features and each.release >= (4, 2)
 ] or [newest_complete()]
 """Releases in which share groups are no preview."""
+_OF_STREAMS = [each for each in _TARGETS if Feature.STREAMS_GROUPS in each.features] or [
+    newest_complete()
+]
 _ALWAYS = ("0.8.0/logs", "0.10.2.2/logs", "2.8.2/logs", "4.3.1/logs", "4.3.1/unclean/logs")
 """One of each magic and of each kind of metadata; the others are sampled."""
 _OTHERS = sorted(
@@ -593,6 +596,64 @@ def test_a_share_group_goes_on(version: Version, is_cut: bool, tmp_path: Path) -
         wanted = {each for each in wanted if each < first_new} | set(range(first_new, end))
         got = client.ask("ConsumeShared", topic, len(wanted), "sharers", "ACCEPT")
     assert sorted(int(offset) for offset, _ in got) == sorted(wanted)
+
+
+@pytest.mark.parametrize("version", _OF_STREAMS, ids=lambda each: each.name)
+@pytest.mark.parametrize("metadata", [None, "none"])
+def test_a_streams_group_goes_on(version: Version, metadata: str | None, tmp_path: Path) -> None:
+    """A member without state has the counts of before, from its changelog, and goes on counting.
+
+    Had the group lost its offsets, it would count records twice; had it lost its state, from 0.
+    """
+    (tmp_path / "before").mkdir()
+    old = Broker(version, tmp_path / "before")
+    topic, group, values = "streamed", "streamers", [b"%d" % number for number in range(20)]
+
+    def counted(broker: Broker, client: Client, some: Sequence[bytes], name: str) -> list[int]:
+        """Send records, let a member count them, and return the counts that it has had."""
+        client.open("plain", {"acks": "all"})
+        client.send("plain", topic, 0, [Record(b"key", value) for value in some])
+        client.call("plain", "close")
+        client.ask("Stream", topic, group, str(tmp_path / name))
+        (log,) = broker.logs.glob(f"{group}-*-changelog-0")
+        got = client.consume(log.name.removesuffix("-0"), "read_uncommitted").records
+        return [int.from_bytes(each.value or b"") for each in got]
+
+    with old.running(), Client(old) as client:
+        client.create(topic, 1, {})
+        before = counted(old, client, values[:12], "state")
+    assert before[-1] == 12
+    broker, plan = _restored(version, tmp_path / "after", old.logs, metadata=metadata)
+    (kept,) = (each for each in plan.groups if each.group == group)
+    assert (kept.kind, kept.offsets, kept.clamped) == ("streams", 2, 0)
+    with broker.running(), Client(broker) as client:
+        after = counted(broker, client, values[12:], "other")
+    assert after[: len(before)] == before
+    assert after[-1] == len(values)
+    assert min(after[len(before) :]) > before[-1]
+
+
+@pytest.mark.parametrize("version", _TARGETS, ids=lambda each: each.name)
+def test_a_user_logs_in_and_keeps_its_quota(version: Version, tmp_path: Path) -> None:
+    """By the password of before, which is on no disk, and by no other."""
+    (tmp_path / "before").mkdir()
+    settings = scram_settings()
+    old = Broker(version, tmp_path / "before", settings)
+
+    def asked(client: Client) -> tuple[list[list[str]], list[list[str]]]:
+        with pytest.raises(ToolError, match="SaslAuthenticationException"):
+            client.ask("Administer", "login", "user", "wrong")
+        login = client.ask("Administer", "login", "user", "right")
+        return login, client.ask("Administer", "quotas")
+
+    with old.running(), Client(old) as client:
+        client.ask("Administer", "scram", "user", "right")
+        client.ask("Administer", "quota", "user", "user", "producer_byte_rate", "1048576")
+        before = asked(client)
+    assert "1048576" in before[1][0][1]
+    broker, _ = _restored(version, tmp_path / "after", old.logs, settings=settings)
+    with broker.running(), Client(broker) as client:
+        assert asked(client) == before
 
 
 def _read_in_time(client: Client, topic: str, wanted: Sequence[ks.Record]) -> Consumed:

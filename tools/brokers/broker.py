@@ -286,6 +286,12 @@ def administered_settings() -> dict[str, str]:
     }
 
 
+def scram_settings() -> dict[str, str]:
+    """Return the settings for users that log in by SCRAM."""
+    module = "org.apache.kafka.common.security.scram.ScramLoginModule required;"
+    return {_SASL: "SCRAM-SHA-256", "listener.name.sasl.scram-sha-256.sasl.jaas.config": module}
+
+
 def _settings(version: Version, more: Mapping[str, str]) -> dict[str, str]:
     settings = dict(_COMMON)
     if version.mode is Mode.KRAFT:

@@ -27,6 +27,7 @@ import org.apache.kafka.common.acl.AclPermissionType;
 import org.apache.kafka.common.config.ConfigResource;
 import org.apache.kafka.common.quota.ClientQuotaAlteration;
 import org.apache.kafka.common.quota.ClientQuotaEntity;
+import org.apache.kafka.common.quota.ClientQuotaFilter;
 import org.apache.kafka.common.resource.PatternType;
 import org.apache.kafka.common.resource.ResourcePattern;
 import org.apache.kafka.common.resource.ResourcePatternFilter;
@@ -35,7 +36,7 @@ import org.apache.kafka.common.resource.ResourceType;
 /**
  * Changes the cluster as an administrator does: {@code action argument...}, see the methods.
  *
- * <p>The second argument of the program is the listener with SASL, for delegation tokens.
+ * <p>The second argument of the program is the listener with SASL, for logins and delegation tokens.
  */
 final class Administer extends Commands {
     private static final byte[] SALT = "kafkaspec".getBytes(StandardCharsets.UTF_8);
@@ -57,7 +58,10 @@ final class Administer extends Commands {
                     rest[1].getBytes(StandardCharsets.UTF_8), SALT))).all().get();
             case "unscram" -> admin.alterUserScramCredentials(List.of(
                 new UserScramCredentialDeletion(rest[0], ScramMechanism.SCRAM_SHA_256))).all().get();
+            case "login" -> login(rest[0], rest[1]);
             case "quota" -> quota(rest);
+            case "quotas" -> admin.describeClientQuotas(ClientQuotaFilter.all()).entities().get()
+                .forEach((entity, values) -> answer(entity.entries(), values));
             case "allow" -> admin.createAcls(List.of(new AclBinding(
                 new ResourcePattern(ResourceType.TOPIC, rest[0], PatternType.PREFIXED),
                 new AccessControlEntry(
@@ -103,16 +107,28 @@ final class Administer extends Commands {
             List.of(new ClientQuotaAlteration.Op(fields[2], value))))).all().get();
     }
 
-    /** Makes a delegation token and renews it; a second one is expired at once. */
-    private void token(String user, String password) throws Exception {
+    /** Logs in by SCRAM and asks which cluster it is; fails with a wrong password. */
+    private static void login(String user, String password) throws Exception {
+        try (Admin own = secured("SCRAM-SHA-256", "scram.ScramLoginModule", user, password)) {
+            answer(own.describeCluster().clusterId().get());
+        }
+    }
+
+    /** Makes a client that logs in. */
+    private static Admin secured(String mechanism, String module, String user, String password) {
         Map<String, Object> settings = new HashMap<>(settings(arguments, arguments.length));
         settings.put("bootstrap.servers", arguments[1]);
         settings.put("security.protocol", "SASL_PLAINTEXT");
-        settings.put("sasl.mechanism", "PLAIN");
+        settings.put("sasl.mechanism", mechanism);
         settings.put("sasl.jaas.config",
-            "org.apache.kafka.common.security.plain.PlainLoginModule required username=\"" + user
+            "org.apache.kafka.common.security." + module + " required username=\"" + user
             + "\" password=\"" + password + "\";");
-        try (Admin own = Admin.create(settings)) {
+        return Admin.create(settings);
+    }
+
+    /** Makes a delegation token and renews it; a second one is expired at once. */
+    private static void token(String user, String password) throws Exception {
+        try (Admin own = secured("PLAIN", "plain.PlainLoginModule", user, password)) {
             own.renewDelegationToken(made(own, 1)).expiryTimestamp().get();
             own.expireDelegationToken(made(own, 2),
                 new ExpireDelegationTokenOptions().expiryTimePeriodMs(-1)).expiryTimestamp().get();
