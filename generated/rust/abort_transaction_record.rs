@@ -7,7 +7,7 @@
 use super::runtime::*;
 
 /// Drops the records since the last BeginTransactionRecord.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct AbortTransactionRecord<'a> {
     /// Version of the frame around it.
     pub frame_version: u32,
@@ -65,7 +65,7 @@ pub fn write_abort_transaction_record(to: &mut Vec<u8>, value: &AbortTransaction
 }
 
 /// Content of tag 0.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct ReasonTag<'a> {
     /// Why it was given up, or null.
     pub reason: Option<&'a [u8]>,
@@ -96,7 +96,7 @@ pub fn write_reason_tag(to: &mut Vec<u8>, value: &ReasonTag<'_>) -> Result<(), E
 }
 
 /// Content of a tag that is not known here.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct UnknownTag<'a> {
     /// Bytes as they are.
     pub data: &'a [u8],
@@ -124,7 +124,7 @@ pub fn write_unknown_tag(to: &mut Vec<u8>, value: &UnknownTag<'_>) -> Result<(),
 }
 
 /// Tagged fields, ascending by tag; one that is absent has its default.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct MessageTags<'a> {
     /// Number of tagged fields.
     pub num_fields: u32,

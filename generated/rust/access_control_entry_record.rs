@@ -7,7 +7,7 @@
 use super::runtime::*;
 
 /// Adds an ACL.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct AccessControlEntryRecord<'a> {
     /// Version of the frame around it.
     pub frame_version: u32,

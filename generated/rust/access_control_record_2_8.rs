@@ -8,7 +8,7 @@ use super::runtime::*;
 
 /// Adds an ACL; replaced by AccessControlEntryRecord in 3.2, as Kafka 2.8 wrote
 /// it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct AccessControlRecord28<'a> {
     /// Version of the frame around it.
     pub frame_version: u32,

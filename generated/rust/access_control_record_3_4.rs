@@ -8,7 +8,7 @@ use super::runtime::*;
 
 /// Adds an ACL; replaced by AccessControlEntryRecord in 3.2, as Kafka 3.0 to 3.4
 /// wrote it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct AccessControlRecord34<'a> {
     /// Version of the frame around it.
     pub frame_version: u32,

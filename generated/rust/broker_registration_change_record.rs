@@ -7,7 +7,7 @@
 use super::runtime::*;
 
 /// Changes the registration of a broker: fields that are absent stay.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct BrokerRegistrationChangeRecord<'a> {
     /// Version of the frame around it.
     pub frame_version: u32,
@@ -75,7 +75,7 @@ pub fn write_broker_registration_change_record(to: &mut Vec<u8>, value: &BrokerR
 }
 
 /// Content of tag 0.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct FencedTag {
     /// Whether the broker gets fenced, or its fence goes.
     pub fenced: i8,
@@ -106,7 +106,7 @@ pub fn write_fenced_tag(to: &mut Vec<u8>, value: &FencedTag) -> Result<(), Error
 }
 
 /// Content of tag 1.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct InControlledShutdownTag {
     /// Whether the broker begins to leave in order.
     pub in_controlled_shutdown: i8,
@@ -137,7 +137,7 @@ pub fn write_in_controlled_shutdown_tag(to: &mut Vec<u8>, value: &InControlledSh
 }
 
 /// Content of tag 2.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct LogDirsTag<'a> {
     /// Number of items plus one.
     pub num_log_dirs: u32,
@@ -183,7 +183,7 @@ pub fn write_log_dirs_tag(to: &mut Vec<u8>, value: &LogDirsTag<'_>) -> Result<()
 }
 
 /// Content of tag 3.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct CordonedLogDirsTag<'a> {
     /// Number of items plus one; 0 is null.
     pub num_cordoned_log_dirs: u32,
@@ -237,7 +237,7 @@ pub fn write_cordoned_log_dirs_tag(to: &mut Vec<u8>, value: &CordonedLogDirsTag<
 }
 
 /// Content of a tag that is not known here.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct UnknownTag<'a> {
     /// Bytes as they are.
     pub data: &'a [u8],
@@ -265,7 +265,7 @@ pub fn write_unknown_tag(to: &mut Vec<u8>, value: &UnknownTag<'_>) -> Result<(),
 }
 
 /// Tagged fields, ascending by tag; one that is absent has its default.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct MessageTags<'a> {
     /// Number of tagged fields.
     pub num_fields: u32,

@@ -88,7 +88,7 @@ pub fn write_chunk_sizes(to: &mut Vec<u8>, value: &ChunkSizes<'_>) -> Result<(),
 }
 
 /// The sizes of no chunks, which a reader of the manifest refuses.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct NoSizes<'a> {
     /// Number of chunks, 0.
     pub total: i32,
@@ -125,7 +125,7 @@ pub fn write_no_sizes(to: &mut Vec<u8>, value: &NoSizes<'_>) -> Result<(), Error
 }
 
 /// The size of one chunk.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct OneSize<'a> {
     /// Number of chunks, 1.
     pub total: i32,
@@ -168,7 +168,7 @@ pub fn write_one_size(to: &mut Vec<u8>, value: &OneSize<'_>) -> Result<(), Error
 
 /// The sizes of several chunks. All but the last are stored as differences
 /// to the smallest of them.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct ManySizes<'a> {
     /// Number of chunks, 2 or more.
     pub total: i32,
@@ -223,7 +223,7 @@ pub fn write_many_sizes(to: &mut Vec<u8>, value: &ManySizes<'_>) -> Result<(), E
 /// A chunk or an index after encryption by AES-256 in Galois/Counter mode.
 /// The manifest has the additional authenticated data, and the key,
 /// encrypted in turn by RSA.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct EncryptedChunk<'a> {
     /// Initialization vector.
     pub iv: &'a [u8],

@@ -7,7 +7,7 @@
 use super::runtime::*;
 
 /// Empties the eligible leader replicas of a topic, or of all topics.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct ClearElrRecord<'a> {
     /// Version of the frame around it.
     pub frame_version: u32,

@@ -7,7 +7,7 @@
 use super::runtime::*;
 
 /// Sets or removes a quota.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct ClientQuotaRecord<'a> {
     /// Version of the frame around it.
     pub frame_version: u32,
@@ -100,7 +100,7 @@ pub fn write_client_quota_record(to: &mut Vec<u8>, value: &ClientQuotaRecord<'_>
 }
 
 /// A part of whom a quota is for.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct EntityData<'a> {
     /// `user`, `client-id` or `ip`.
     pub entity_type: &'a [u8],

@@ -7,7 +7,7 @@
 use super::runtime::*;
 
 /// Sets or removes a setting.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct ConfigRecord<'a> {
     /// Version of the frame around it.
     pub frame_version: u32,

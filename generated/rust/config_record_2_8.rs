@@ -7,7 +7,7 @@
 use super::runtime::*;
 
 /// Sets or removes a setting, as Kafka 2.8 wrote it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct ConfigRecord28<'a> {
     /// Version of the frame around it.
     pub frame_version: u32,

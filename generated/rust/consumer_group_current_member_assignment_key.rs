@@ -7,7 +7,7 @@
 use super::runtime::*;
 
 /// Key of what a member of a consumer group has now.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct ConsumerGroupCurrentMemberAssignmentKey<'a> {
     /// Says what key and value are.
     pub record_type: i16,

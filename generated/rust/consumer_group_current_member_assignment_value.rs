@@ -7,7 +7,7 @@
 use super::runtime::*;
 
 /// Value of what a member of a consumer group has now.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct ConsumerGroupCurrentMemberAssignmentValue<'a> {
     /// Version of the message.
     pub schema_version: i16,
@@ -104,7 +104,7 @@ pub fn write_consumer_group_current_member_assignment_value(to: &mut Vec<u8>, va
 }
 
 /// A topic and some of its partitions.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct TopicPartitions<'a> {
     /// UUID of the topic, high byte first; zeros where it is not known.
     pub topic_id: &'a [u8],
@@ -157,7 +157,7 @@ pub fn write_topic_partitions(to: &mut Vec<u8>, value: &TopicPartitions<'_>) -> 
 }
 
 /// Content of tag 0.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct AssignmentEpochsTag {
     /// Number of items plus one; 0 is null.
     pub num_assignment_epochs: u32,
@@ -211,7 +211,7 @@ pub fn write_assignment_epochs_tag(to: &mut Vec<u8>, value: &AssignmentEpochsTag
 }
 
 /// Content of a tag that is not known here.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct UnknownTag<'a> {
     /// Bytes as they are.
     pub data: &'a [u8],
@@ -239,7 +239,7 @@ pub fn write_unknown_tag(to: &mut Vec<u8>, value: &UnknownTag<'_>) -> Result<(),
 }
 
 /// Tagged fields, ascending by tag; one that is absent has its default.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct TopicPartitionsTags<'a> {
     /// Number of tagged fields.
     pub num_fields: u32,

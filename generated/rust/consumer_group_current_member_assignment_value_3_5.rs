@@ -7,7 +7,7 @@
 use super::runtime::*;
 
 /// Value of what a member of a consumer group has now, as Kafka 3.5 wrote it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct ConsumerGroupCurrentMemberAssignmentValue35<'a> {
     /// Version of the message.
     pub schema_version: i16,
@@ -89,7 +89,7 @@ pub fn write_consumer_group_current_member_assignment_value_3_5(to: &mut Vec<u8>
 }
 
 /// A topic and some of its partitions.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct TopicPartition<'a> {
     /// UUID of the topic, high byte first; zeros where it is not known.
     pub topic_id: &'a [u8],

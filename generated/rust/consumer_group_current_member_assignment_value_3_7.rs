@@ -8,7 +8,7 @@ use super::runtime::*;
 
 /// Value of what a member of a consumer group has now, as Kafka 3.6 to 3.7 wrote
 /// it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct ConsumerGroupCurrentMemberAssignmentValue37<'a> {
     /// Version of the message.
     pub schema_version: i16,
@@ -140,7 +140,7 @@ pub fn write_consumer_group_current_member_assignment_value_3_7(to: &mut Vec<u8>
 }
 
 /// A topic and some of its partitions.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct TopicPartitions<'a> {
     /// UUID of the topic, high byte first; zeros where it is not known.
     pub topic_id: &'a [u8],

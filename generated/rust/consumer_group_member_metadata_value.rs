@@ -7,7 +7,7 @@
 use super::runtime::*;
 
 /// Value of one who is in a consumer group.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct ConsumerGroupMemberMetadataValue<'a> {
     /// Version of the message.
     pub schema_version: i16,
@@ -105,7 +105,7 @@ pub fn write_consumer_group_member_metadata_value(to: &mut Vec<u8>, value: &Cons
 }
 
 /// What a member of the classic protocol has besides.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct ClassicMemberMetadata<'a> {
     /// Milliseconds without a heartbeat after which the member is out.
     pub session_timeout_ms: i32,
@@ -158,7 +158,7 @@ pub fn write_classic_member_metadata(to: &mut Vec<u8>, value: &ClassicMemberMeta
 }
 
 /// A way of assignment, by its name.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct ClassicProtocol<'a> {
     /// Name of the way of assignment.
     pub name: &'a [u8],
@@ -196,7 +196,7 @@ pub fn write_classic_protocol(to: &mut Vec<u8>, value: &ClassicProtocol<'_>) -> 
 }
 
 /// Content of tag 0.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct ClassicMemberMetadataTag<'a> {
     /// 0 for null.
     pub has_classic_member_metadata: u32,
@@ -239,7 +239,7 @@ pub fn write_classic_member_metadata_tag(to: &mut Vec<u8>, value: &ClassicMember
 }
 
 /// Content of a tag that is not known here.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct UnknownTag<'a> {
     /// Bytes as they are.
     pub data: &'a [u8],
@@ -267,7 +267,7 @@ pub fn write_unknown_tag(to: &mut Vec<u8>, value: &UnknownTag<'_>) -> Result<(),
 }
 
 /// Tagged fields, ascending by tag; one that is absent has its default.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct MessageTags<'a> {
     /// Number of tagged fields.
     pub num_fields: u32,

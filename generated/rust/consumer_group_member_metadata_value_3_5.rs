@@ -7,7 +7,7 @@
 use super::runtime::*;
 
 /// Value of one who is in a consumer group, as Kafka 3.5 wrote it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct ConsumerGroupMemberMetadataValue35<'a> {
     /// Version of the message.
     pub schema_version: i16,
@@ -119,7 +119,7 @@ pub fn write_consumer_group_member_metadata_value_3_5(to: &mut Vec<u8>, value: &
 }
 
 /// An assignor of the client.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Assignor<'a> {
     /// Name of the assignor.
     pub name: &'a [u8],

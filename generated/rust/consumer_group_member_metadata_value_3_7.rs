@@ -7,7 +7,7 @@
 use super::runtime::*;
 
 /// Value of one who is in a consumer group, as Kafka 3.6 to 3.7 wrote it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct ConsumerGroupMemberMetadataValue37<'a> {
     /// Version of the message.
     pub schema_version: i16,
@@ -125,7 +125,7 @@ pub fn write_consumer_group_member_metadata_value_3_7(to: &mut Vec<u8>, value: &
 }
 
 /// An assignor of the client.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Assignor<'a> {
     /// Name of the assignor.
     pub name: &'a [u8],

@@ -7,7 +7,7 @@
 use super::runtime::*;
 
 /// Key of a consumer group of the new protocol (KIP-848).
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct ConsumerGroupMetadataKey<'a> {
     /// Says what key and value are.
     pub record_type: i16,

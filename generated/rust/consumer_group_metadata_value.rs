@@ -7,7 +7,7 @@
 use super::runtime::*;
 
 /// Value of a consumer group of the new protocol (KIP-848).
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct ConsumerGroupMetadataValue<'a> {
     /// Version of the message.
     pub schema_version: i16,
@@ -54,7 +54,7 @@ pub fn write_consumer_group_metadata_value(to: &mut Vec<u8>, value: &ConsumerGro
 }
 
 /// Content of tag 0.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct MetadataHashTag {
     /// Hash of the metadata of all topics that the group subscribes to; 0 for
     /// none.
@@ -86,7 +86,7 @@ pub fn write_metadata_hash_tag(to: &mut Vec<u8>, value: &MetadataHashTag) -> Res
 }
 
 /// Content of a tag that is not known here.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct UnknownTag<'a> {
     /// Bytes as they are.
     pub data: &'a [u8],
@@ -114,7 +114,7 @@ pub fn write_unknown_tag(to: &mut Vec<u8>, value: &UnknownTag<'_>) -> Result<(),
 }
 
 /// Tagged fields, ascending by tag; one that is absent has its default.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct MessageTags<'a> {
     /// Number of tagged fields.
     pub num_fields: u32,

@@ -7,7 +7,7 @@
 use super::runtime::*;
 
 /// Key of the topics that a consumer group subscribes to, up to Kafka 4.0.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct ConsumerGroupPartitionMetadataKey<'a> {
     /// Says what key and value are.
     pub record_type: i16,

@@ -8,7 +8,7 @@ use super::runtime::*;
 
 /// Value of the topics that a consumer group subscribes to, up to Kafka 4.0, as
 /// Kafka 3.5 wrote it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct ConsumerGroupPartitionMetadataValue35<'a> {
     /// Version of the message.
     pub schema_version: i16,
@@ -75,7 +75,7 @@ pub fn write_consumer_group_partition_metadata_value_3_5(to: &mut Vec<u8>, value
 }
 
 /// A topic as it was when the group last looked.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct TopicMetadata<'a> {
     /// UUID of the topic, high byte first; zeros where it is not known.
     pub topic_id: &'a [u8],

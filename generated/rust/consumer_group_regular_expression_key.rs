@@ -7,7 +7,7 @@
 use super::runtime::*;
 
 /// Key of the topics that a pattern of a consumer group matches.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct ConsumerGroupRegularExpressionKey<'a> {
     /// Says what key and value are.
     pub record_type: i16,

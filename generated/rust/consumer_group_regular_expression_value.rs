@@ -7,7 +7,7 @@
 use super::runtime::*;
 
 /// Value of the topics that a pattern of a consumer group matches.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct ConsumerGroupRegularExpressionValue<'a> {
     /// Version of the message.
     pub schema_version: i16,

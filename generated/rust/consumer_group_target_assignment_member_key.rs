@@ -7,7 +7,7 @@
 use super::runtime::*;
 
 /// Key of the target of one member of a consumer group.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct ConsumerGroupTargetAssignmentMemberKey<'a> {
     /// Says what key and value are.
     pub record_type: i16,

@@ -7,7 +7,7 @@
 use super::runtime::*;
 
 /// Value of the target of one member of a consumer group.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct ConsumerGroupTargetAssignmentMemberValue<'a> {
     /// Version of the message.
     pub schema_version: i16,
@@ -69,7 +69,7 @@ pub fn write_consumer_group_target_assignment_member_value(to: &mut Vec<u8>, val
 }
 
 /// A topic and some of its partitions.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct TopicPartition<'a> {
     /// UUID of the topic, high byte first; zeros where it is not known.
     pub topic_id: &'a [u8],

@@ -8,7 +8,7 @@ use super::runtime::*;
 
 /// Value of the target of one member of a consumer group, as Kafka 3.5 to 3.7
 /// wrote it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct ConsumerGroupTargetAssignmentMemberValue37<'a> {
     /// Version of the message.
     pub schema_version: i16,
@@ -85,7 +85,7 @@ pub fn write_consumer_group_target_assignment_member_value_3_7(to: &mut Vec<u8>,
 }
 
 /// A topic and some of its partitions.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct TopicPartition<'a> {
     /// UUID of the topic, high byte first; zeros where it is not known.
     pub topic_id: &'a [u8],

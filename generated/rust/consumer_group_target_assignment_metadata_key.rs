@@ -7,7 +7,7 @@
 use super::runtime::*;
 
 /// Key of the target that a consumer group moves to.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct ConsumerGroupTargetAssignmentMetadataKey<'a> {
     /// Says what key and value are.
     pub record_type: i16,

@@ -7,7 +7,7 @@
 use super::runtime::*;
 
 /// What the leader of a group of the classic protocol gives to a member.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct ConsumerProtocolAssignment<'a> {
     /// Version of the message. Readers take any later one for 3.
     pub schema_version: i16,
@@ -69,7 +69,7 @@ pub fn write_consumer_protocol_assignment(to: &mut Vec<u8>, value: &ConsumerProt
 }
 
 /// A topic and some of its partitions.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct TopicPartition<'a> {
     /// Topic by its name.
     pub topic: &'a [u8],

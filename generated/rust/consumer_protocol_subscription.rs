@@ -7,7 +7,7 @@
 use super::runtime::*;
 
 /// What a consumer asks for when it joins a group of the classic protocol.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct ConsumerProtocolSubscription<'a> {
     /// Version of the message. Readers take any later one for 3.
     pub schema_version: i16,
@@ -105,7 +105,7 @@ pub fn write_consumer_protocol_subscription(to: &mut Vec<u8>, value: &ConsumerPr
 }
 
 /// A topic and some of its partitions.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct TopicPartition<'a> {
     /// Topic by its name.
     pub topic: &'a [u8],
@@ -153,7 +153,7 @@ pub fn write_topic_partition(to: &mut Vec<u8>, value: &TopicPartition<'_>) -> Re
 }
 
 /// The items, which not every version has.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct OwnedPartitionsArray<'a> {
     /// Number of items.
     pub num_owned_partitions: i32,

@@ -45,7 +45,7 @@ pub mod control_record_type {
 ///
 /// Read as a whole, this specification describes the key. A value is read by
 /// `control_record_value`, with the type from the key as parameter.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct ControlRecord<'a> {
     /// `key`.
     pub key: ControlRecordKey<'a>,
@@ -73,7 +73,7 @@ pub fn write_control_record(to: &mut Vec<u8>, value: &ControlRecord<'_>) -> Resu
 }
 
 /// Type of a control record, in the key of the record.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct ControlRecordKey<'a> {
     /// Written as 0. Readers take any later version for 0.
     pub version: i16,
@@ -176,7 +176,7 @@ pub fn write_control_record_value(to: &mut Vec<u8>, value: &ControlRecordValue<'
 }
 
 /// Value of ABORT and COMMIT.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct EndTransactionMarker<'a> {
     /// Written as 0. Readers take any later version for 0.
     pub version: i16,
@@ -219,7 +219,7 @@ pub fn write_end_transaction_marker(to: &mut Vec<u8>, value: &EndTransactionMark
 
 /// Value of LEADER_CHANGE, the first record of a KRaft leader. Version 0:
 /// no broker has written another.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct LeaderChangeMessage<'a> {
     /// Version of the message. Kafka decodes all of them as 0.
     pub version: i16,
@@ -302,7 +302,7 @@ pub fn write_leader_change_message(to: &mut Vec<u8>, value: &LeaderChangeMessage
 }
 
 /// A voter of the KRaft quorum in version 0 of LEADER_CHANGE.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Voter<'a> {
     /// Node id.
     pub voter_id: i32,
@@ -335,7 +335,7 @@ pub fn write_voter(to: &mut Vec<u8>, value: &Voter<'_>) -> Result<(), Error> {
 }
 
 /// Value of SNAPSHOT_HEADER, the first record of a KRaft snapshot.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct SnapshotHeaderRecord<'a> {
     /// Version of the record.
     pub version: i16,
@@ -379,7 +379,7 @@ pub fn write_snapshot_header_record(to: &mut Vec<u8>, value: &SnapshotHeaderReco
 }
 
 /// Value of SNAPSHOT_FOOTER, the last record of a KRaft snapshot.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct SnapshotFooterRecord<'a> {
     /// Version of the record.
     pub version: i16,
@@ -417,7 +417,7 @@ pub fn write_snapshot_footer_record(to: &mut Vec<u8>, value: &SnapshotFooterReco
 }
 
 /// Value of KRAFT_VERSION, which turns on a feature level. Since 3.8.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct KraftVersionRecord<'a> {
     /// Version of the record.
     pub version: i16,
@@ -460,7 +460,7 @@ pub fn write_kraft_version_record(to: &mut Vec<u8>, value: &KraftVersionRecord<'
 }
 
 /// Value of KRAFT_VOTERS, the set of voters. Since 3.8.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct VotersRecord<'a> {
     /// Version of the record.
     pub version: i16,
@@ -518,7 +518,7 @@ pub fn write_voters_record(to: &mut Vec<u8>, value: &VotersRecord<'_>) -> Result
 }
 
 /// A voter with its directory, addresses and versions.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct RegisteredVoter<'a> {
     /// Node id.
     pub voter_id: i32,
@@ -581,7 +581,7 @@ pub fn write_registered_voter(to: &mut Vec<u8>, value: &RegisteredVoter<'_>) -> 
 }
 
 /// An address of a voter.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Endpoint<'a> {
     /// Name of the listener.
     pub name: &'a [u8],
@@ -624,7 +624,7 @@ pub fn write_endpoint(to: &mut Vec<u8>, value: &Endpoint<'_>) -> Result<(), Erro
 }
 
 /// Range of `kraft.version` levels that a voter supports.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct KraftVersionRange<'a> {
     /// Lowest supported level.
     pub min_supported_version: i16,
@@ -662,7 +662,7 @@ pub fn write_kraft_version_range(to: &mut Vec<u8>, value: &KraftVersionRange<'_>
 }
 
 /// Value of a type that is not described here.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct UnknownControlRecord<'a> {
     /// The value as it stands.
     pub data: &'a [u8],

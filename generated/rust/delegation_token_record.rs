@@ -7,7 +7,7 @@
 use super::runtime::*;
 
 /// Adds or changes a delegation token.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct DelegationTokenRecord<'a> {
     /// Version of the frame around it.
     pub frame_version: u32,

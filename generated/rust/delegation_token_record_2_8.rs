@@ -7,7 +7,7 @@
 use super::runtime::*;
 
 /// Adds or changes a delegation token, as Kafka 2.8 wrote it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct DelegationTokenRecord28<'a> {
     /// Version of the frame around it.
     pub frame_version: u32,

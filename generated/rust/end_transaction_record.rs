@@ -7,7 +7,7 @@
 use super::runtime::*;
 
 /// Ends records that count only together.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct EndTransactionRecord<'a> {
     /// Version of the frame around it.
     pub frame_version: u32,

@@ -46,6 +46,11 @@ pub fn stored_size(entry: &[u8]) -> Option<i64> {
     Some(i64::from(i32::from_be_bytes(*bytes)))
 }
 
+/// Returns whether entries of a magic have timestamps.
+pub fn has_timestamps(magic: i64) -> bool {
+    matches!(magic, 1 | 2)
+}
+
 /// Returns the name of a compression in Kafka's settings.
 pub fn compression_name(id: i64) -> Option<&'static str> {
     super::recordbatch::compression_type::name(id)

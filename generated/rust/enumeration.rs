@@ -477,7 +477,7 @@ pub mod zk_migration_state {
 ///
 /// A name is that of Kafka's constant; `-orig-id` has what Kafka shows where
 /// that is something else.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Enumeration {
 }
 

@@ -7,7 +7,7 @@
 use super::runtime::*;
 
 /// Sets the level of a feature, `metadata.version` for instance.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct FeatureLevelRecord<'a> {
     /// Version of the frame around it.
     pub frame_version: u32,

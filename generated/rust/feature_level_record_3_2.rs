@@ -8,7 +8,7 @@ use super::runtime::*;
 
 /// Sets the level of a feature, `metadata.version` for instance, as Kafka 3.0 to
 /// 3.2 wrote it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct FeatureLevelRecord32<'a> {
     /// Version of the frame around it.
     pub frame_version: u32,

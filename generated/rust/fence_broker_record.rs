@@ -7,7 +7,7 @@
 use super::runtime::*;
 
 /// Fences a broker; replaced by BrokerRegistrationChangeRecord.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct FenceBrokerRecord<'a> {
     /// Version of the frame around it.
     pub frame_version: u32,

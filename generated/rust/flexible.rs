@@ -9,7 +9,7 @@ use super::runtime::*;
 /// Types that Kafka's message generator uses in flexible versions of its
 /// schemas (KIP-482): sizes are unsigned varints counted from one, and every
 /// structure ends in a section of tagged fields.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Flexible {
 }
 
@@ -117,7 +117,7 @@ pub fn write_compact_nullable_byte_array(to: &mut Vec<u8>, value: Option<&[u8]>)
 /// Tagged fields of a structure, ascending by tag. Readers skip tags that
 /// they do not know. Kafka reads them in any order, and the last of two with
 /// the same tag wins; it writes neither.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct TaggedFields<'a> {
     /// Number of tagged fields.
     pub num_fields: u32,
@@ -165,7 +165,7 @@ pub fn write_tagged_fields(to: &mut Vec<u8>, value: &TaggedFields<'_>) -> Result
 }
 
 /// One tagged field, its content not interpreted.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct TaggedField<'a> {
     /// Number of the field in its schema.
     pub tag: u32,

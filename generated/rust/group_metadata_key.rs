@@ -7,7 +7,7 @@
 use super::runtime::*;
 
 /// Key of a group of the classic protocol with its members.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct GroupMetadataKey<'a> {
     /// Says what key and value are.
     pub record_type: i16,

@@ -52,7 +52,7 @@ pub fn write_group_metadata_value(to: &mut Vec<u8>, value: &GroupMetadataValue<'
 }
 
 /// A member of the group.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct MemberMetadataRigid<'a> {
     /// Version of the message.
     pub version: i64,
@@ -134,7 +134,7 @@ pub fn write_member_metadata_rigid(to: &mut Vec<u8>, value: &MemberMetadataRigid
 }
 
 /// Fields of versions 0 to 3.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct RigidBody<'a> {
     /// Version of the message.
     pub version: i64,
@@ -212,7 +212,7 @@ pub fn write_rigid_body(to: &mut Vec<u8>, value: &RigidBody<'_>) -> Result<(), E
 }
 
 /// A member of the group.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct MemberMetadataFlexible<'a> {
     /// Id that the coordinator, or the client itself, gave to the member.
     pub member_id: &'a [u8],
@@ -283,7 +283,7 @@ pub fn write_member_metadata_flexible(to: &mut Vec<u8>, value: &MemberMetadataFl
 }
 
 /// Fields of version 4.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct FlexibleBody<'a> {
     /// Kind of the group: `consumer`, `connect` or another one.
     pub protocol_type: &'a [u8],

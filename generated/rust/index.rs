@@ -18,7 +18,7 @@ use super::runtime::*;
 ///
 /// Read as a whole, this specification describes an `.index` file with base
 /// offset 0; for a `.timeindex` file use the type `time_index`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Index {
     /// `content`.
     pub content: OffsetIndex,
@@ -46,7 +46,7 @@ pub fn write_index(to: &mut Vec<u8>, value: &Index) -> Result<(), Error> {
 }
 
 /// All entries of an `.index` file, preallocated zeros included.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct OffsetIndex {
     /// Base offset of the segment, from the file name.
     pub base_offset: i64,
@@ -83,7 +83,7 @@ pub fn write_offset_index(to: &mut Vec<u8>, value: &OffsetIndex) -> Result<(), E
 
 /// A batch that starts at `position`. Entries are strictly increasing in
 /// offset.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct OffsetIndexEntry {
     /// Base offset of the segment, from the file name.
     pub base_offset: i64,
@@ -128,7 +128,7 @@ pub fn write_offset_index_entry(to: &mut Vec<u8>, value: &OffsetIndexEntry) -> R
 }
 
 /// All entries of a `.timeindex` file, preallocated zeros included.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct TimeIndex {
     /// Base offset of the segment, from the file name.
     pub base_offset: i64,
@@ -165,7 +165,7 @@ pub fn write_time_index(to: &mut Vec<u8>, value: &TimeIndex) -> Result<(), Error
 
 /// Every record with a timestamp above `timestamp` has an offset above
 /// `offset`. Timestamps are strictly increasing.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct TimeIndexEntry {
     /// Base offset of the segment, from the file name.
     pub base_offset: i64,

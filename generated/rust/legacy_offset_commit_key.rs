@@ -7,7 +7,7 @@
 use super::runtime::*;
 
 /// Key of an offset that a group committed, as Kafka 0.8 wrote it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct LegacyOffsetCommitKey<'a> {
     /// Says what key and value are.
     pub record_type: i16,

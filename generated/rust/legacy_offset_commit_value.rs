@@ -7,7 +7,7 @@
 use super::runtime::*;
 
 /// Value of an offset that a group committed, as Kafka 0.8 wrote it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct LegacyOffsetCommitValue<'a> {
     /// Version of the message.
     pub schema_version: i16,

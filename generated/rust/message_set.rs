@@ -47,7 +47,7 @@ pub mod compression_codec {
 /// ends is the decision of the reader. Recovery after an unclean stop cuts
 /// the last segment of a log before the first message that is cut, has a size
 /// below 5 or a wrong checksum.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct MessageSet<'a> {
     /// `messages`.
     pub messages: Vec<Message<'a>>,
@@ -149,7 +149,7 @@ pub fn write_message(to: &mut Vec<u8>, value: &Message<'_>) -> Result<(), Error>
 
 /// A message without attributes. Kafka 0.7 reads this format and writes only
 /// the other one, since it has compression.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct MessageV0<'a> {
     /// Format of the message, 0.
     pub magic: i8,
@@ -160,6 +160,16 @@ pub struct MessageV0<'a> {
 }
 
 impl<'a> MessageV0<'a> {
+    /// Compares `crc` with the checksum of the bytes that the structure was read
+    /// from, which begin at a position.
+    pub fn verify_crc(&self, bytes: &[u8], position: u64) -> Result<(), Error> {
+        let computed = crate::checksum::crc32(bytes.get(5..).unwrap_or_default());
+        if computed == self.crc {
+            return Ok(());
+        }
+        Err(Error::mismatch(position + 1, self.crc, computed, Place("/crc", "message_set.ksy#/types/message_v0/seq/1")))
+    }
+
     /// Returns the value as a tree.
     pub fn value(&self) -> Value<'a> {
         Value::Structure(vec![
@@ -194,7 +204,7 @@ pub fn write_message_v0(to: &mut Vec<u8>, value: &MessageV0<'_>) -> Result<(), E
 }
 
 /// A message with attributes, or a compressed set of messages.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct MessageV1<'a> {
     /// Format of the message, 1.
     pub magic: i8,
@@ -209,6 +219,16 @@ pub struct MessageV1<'a> {
 }
 
 impl<'a> MessageV1<'a> {
+    /// Compares `crc` with the checksum of the bytes that the structure was read
+    /// from, which begin at a position.
+    pub fn verify_crc(&self, bytes: &[u8], position: u64) -> Result<(), Error> {
+        let computed = crate::checksum::crc32(bytes.get(6..).unwrap_or_default());
+        if computed == self.crc {
+            return Ok(());
+        }
+        Err(Error::mismatch(position + 2, self.crc, computed, Place("/crc", "message_set.ksy#/types/message_v1/seq/2")))
+    }
+
     /// Returns the value as a tree.
     pub fn value(&self) -> Value<'a> {
         Value::Structure(vec![
@@ -246,7 +266,7 @@ pub fn write_message_v1(to: &mut Vec<u8>, value: &MessageV1<'_>) -> Result<(), E
 }
 
 /// Attribute bits of a message with magic 1.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Attributes {
     /// Written as 0 and not read by Kafka (quirk Q7).
     pub reserved: u8,

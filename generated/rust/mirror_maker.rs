@@ -9,7 +9,7 @@ use super::runtime::*;
 /// Keys and values in the topics `heartbeats`, `CLUSTER.checkpoints.internal`
 /// and `mm2-offset-syncs.CLUSTER.internal`. The reader does not look at bytes
 /// after a key or value.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct MirrorMaker {
 }
 
@@ -32,7 +32,7 @@ pub fn write_mirror_maker(to: &mut Vec<u8>, value: &MirrorMaker) -> Result<(), E
 }
 
 /// Key in `heartbeats`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct HeartbeatKey<'a> {
     /// Cluster from which records are copied.
     pub source_cluster_alias: &'a [u8],
@@ -65,7 +65,7 @@ pub fn write_heartbeat_key(to: &mut Vec<u8>, value: &HeartbeatKey<'_>) -> Result
 }
 
 /// Value in `heartbeats`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct HeartbeatValue {
     /// The reader asserts that it is 0.
     pub version: i16,
@@ -102,7 +102,7 @@ pub fn write_heartbeat_value(to: &mut Vec<u8>, value: &HeartbeatValue) -> Result
 }
 
 /// Key in `CLUSTER.checkpoints.internal`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct CheckpointKey<'a> {
     /// Consumer group whose offset it is.
     pub consumer_group_id: &'a [u8],
@@ -140,7 +140,7 @@ pub fn write_checkpoint_key(to: &mut Vec<u8>, value: &CheckpointKey<'_>) -> Resu
 }
 
 /// Value in `CLUSTER.checkpoints.internal`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct CheckpointValue<'a> {
     /// The reader asserts that it is 0.
     pub version: i16,
@@ -187,7 +187,7 @@ pub fn write_checkpoint_value(to: &mut Vec<u8>, value: &CheckpointValue<'_>) -> 
 }
 
 /// Key in `mm2-offset-syncs.CLUSTER.internal`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct OffsetSyncKey<'a> {
     /// Topic in the source cluster.
     pub topic: &'a [u8],
@@ -220,7 +220,7 @@ pub fn write_offset_sync_key(to: &mut Vec<u8>, value: &OffsetSyncKey<'_>) -> Res
 }
 
 /// Value in `mm2-offset-syncs.CLUSTER.internal`. It has no version.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct OffsetSyncValue {
     /// Offset of a record in the source cluster.
     pub upstream_offset: i64,

@@ -7,7 +7,7 @@
 use super::runtime::*;
 
 /// Nothing; an active controller writes it so that the log goes on.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct NoOpRecord<'a> {
     /// Version of the frame around it.
     pub frame_version: u32,

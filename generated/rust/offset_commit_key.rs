@@ -7,7 +7,7 @@
 use super::runtime::*;
 
 /// Key of an offset that a group has committed for a partition.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct OffsetCommitKey<'a> {
     /// Says what key and value are.
     pub record_type: i16,

@@ -52,7 +52,7 @@ pub fn write_offset_commit_value(to: &mut Vec<u8>, value: &OffsetCommitValue<'_>
 }
 
 /// Fields of versions 0 to 3.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct RigidBody<'a> {
     /// Version of the message.
     pub version: i64,
@@ -118,7 +118,7 @@ pub fn write_rigid_body(to: &mut Vec<u8>, value: &RigidBody<'_>) -> Result<(), E
 }
 
 /// Content of tag 0.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct TopicIdTag<'a> {
     /// UUID of the topic, high byte first; zeros where it is not known.
     pub topic_id: &'a [u8],
@@ -149,7 +149,7 @@ pub fn write_topic_id_tag(to: &mut Vec<u8>, value: &TopicIdTag<'_>) -> Result<()
 }
 
 /// Content of a tag that is not known here.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct UnknownTag<'a> {
     /// Bytes as they are.
     pub data: &'a [u8],
@@ -177,7 +177,7 @@ pub fn write_unknown_tag(to: &mut Vec<u8>, value: &UnknownTag<'_>) -> Result<(),
 }
 
 /// Tagged fields, ascending by tag; one that is absent has its default.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct MessageTags<'a> {
     /// Number of tagged fields.
     pub num_fields: u32,
@@ -307,7 +307,7 @@ pub fn write_message_tag_content(to: &mut Vec<u8>, value: &MessageTagContent<'_>
 }
 
 /// Fields of version 4.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct FlexibleBody<'a> {
     /// Next offset that the group reads.
     pub offset: i64,

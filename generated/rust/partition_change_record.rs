@@ -7,7 +7,7 @@
 use super::runtime::*;
 
 /// Changes a partition: tags that are absent stay as they are.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct PartitionChangeRecord<'a> {
     /// Version of the frame around it.
     pub frame_version: u32,
@@ -75,7 +75,7 @@ pub fn write_partition_change_record(to: &mut Vec<u8>, value: &PartitionChangeRe
 }
 
 /// Content of tag 0.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct IsrTag {
     /// Number of items plus one; 0 is null.
     pub num_isr: u32,
@@ -128,7 +128,7 @@ pub fn write_isr_tag(to: &mut Vec<u8>, value: &IsrTag) -> Result<(), Error> {
 }
 
 /// Content of tag 1.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct LeaderTag {
     /// Node id of the new leader; -1 for none, -2 for no change.
     pub leader: i32,
@@ -159,7 +159,7 @@ pub fn write_leader_tag(to: &mut Vec<u8>, value: &LeaderTag) -> Result<(), Error
 }
 
 /// Content of tag 2.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct ReplicasTag {
     /// Number of items plus one; 0 is null.
     pub num_replicas: u32,
@@ -212,7 +212,7 @@ pub fn write_replicas_tag(to: &mut Vec<u8>, value: &ReplicasTag) -> Result<(), E
 }
 
 /// Content of tag 3.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct RemovingReplicasTag {
     /// Number of items plus one; 0 is null.
     pub num_removing_replicas: u32,
@@ -265,7 +265,7 @@ pub fn write_removing_replicas_tag(to: &mut Vec<u8>, value: &RemovingReplicasTag
 }
 
 /// Content of tag 4.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct AddingReplicasTag {
     /// Number of items plus one; 0 is null.
     pub num_adding_replicas: u32,
@@ -318,7 +318,7 @@ pub fn write_adding_replicas_tag(to: &mut Vec<u8>, value: &AddingReplicasTag) ->
 }
 
 /// Content of tag 5.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct LeaderRecoveryStateTag {
     /// Whether a leader that was elected out of sync still has to recover.
     pub leader_recovery_state: i8,
@@ -349,7 +349,7 @@ pub fn write_leader_recovery_state_tag(to: &mut Vec<u8>, value: &LeaderRecoveryS
 }
 
 /// Content of tag 6.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct EligibleLeaderReplicasTag {
     /// Number of items plus one; 0 is null.
     pub num_eligible_leader_replicas: u32,
@@ -403,7 +403,7 @@ pub fn write_eligible_leader_replicas_tag(to: &mut Vec<u8>, value: &EligibleLead
 }
 
 /// Content of tag 7.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct LastKnownElrTag {
     /// Number of items plus one; 0 is null.
     pub num_last_known_elr: u32,
@@ -457,7 +457,7 @@ pub fn write_last_known_elr_tag(to: &mut Vec<u8>, value: &LastKnownElrTag) -> Re
 }
 
 /// Content of tag 8.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct DirectoriesTag<'a> {
     /// Number of items plus one; 0 is null.
     pub num_directories: u32,
@@ -510,7 +510,7 @@ pub fn write_directories_tag(to: &mut Vec<u8>, value: &DirectoriesTag<'_>) -> Re
 }
 
 /// Content of a tag that is not known here.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct UnknownTag<'a> {
     /// Bytes as they are.
     pub data: &'a [u8],
@@ -538,7 +538,7 @@ pub fn write_unknown_tag(to: &mut Vec<u8>, value: &UnknownTag<'_>) -> Result<(),
 }
 
 /// Tagged fields, ascending by tag; one that is absent has its default.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct MessageTags<'a> {
     /// Number of tagged fields.
     pub num_fields: u32,

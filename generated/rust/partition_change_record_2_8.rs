@@ -7,7 +7,7 @@
 use super::runtime::*;
 
 /// Changes a partition, as Kafka 2.8 wrote it: tags that are absent stay.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct PartitionChangeRecord28<'a> {
     /// Version of the frame around it.
     pub frame_version: u32,
@@ -75,7 +75,7 @@ pub fn write_partition_change_record_2_8(to: &mut Vec<u8>, value: &PartitionChan
 }
 
 /// Content of tag 0.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct IsrTag {
     /// Number of items plus one; 0 is null.
     pub num_isr: u32,
@@ -128,7 +128,7 @@ pub fn write_isr_tag(to: &mut Vec<u8>, value: &IsrTag) -> Result<(), Error> {
 }
 
 /// Content of tag 1.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct LeaderTag {
     /// Node id of the new leader; -1 for none, -2 for no change.
     pub leader: i32,
@@ -159,7 +159,7 @@ pub fn write_leader_tag(to: &mut Vec<u8>, value: &LeaderTag) -> Result<(), Error
 }
 
 /// Content of a tag that is not known here.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct UnknownTag<'a> {
     /// Bytes as they are.
     pub data: &'a [u8],
@@ -187,7 +187,7 @@ pub fn write_unknown_tag(to: &mut Vec<u8>, value: &UnknownTag<'_>) -> Result<(),
 }
 
 /// Tagged fields, ascending by tag; one that is absent has its default.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct MessageTags<'a> {
     /// Number of tagged fields.
     pub num_fields: u32,

@@ -7,7 +7,7 @@
 use super::runtime::*;
 
 /// Adds a partition, or states all about it in a snapshot.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct PartitionRecord<'a> {
     /// Version of the frame around it.
     pub frame_version: u32,
@@ -182,7 +182,7 @@ pub fn write_partition_record(to: &mut Vec<u8>, value: &PartitionRecord<'_>) -> 
 }
 
 /// The items, which not every version has.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct DirectoriesArray<'a> {
     /// Number of items plus one.
     pub num_directories: u32,
@@ -225,7 +225,7 @@ pub fn write_directories_array(to: &mut Vec<u8>, value: &DirectoriesArray<'_>) -
 }
 
 /// Content of tag 0.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct LeaderRecoveryStateTag {
     /// Whether a leader that was elected out of sync still has to recover.
     pub leader_recovery_state: i8,
@@ -256,7 +256,7 @@ pub fn write_leader_recovery_state_tag(to: &mut Vec<u8>, value: &LeaderRecoveryS
 }
 
 /// Content of tag 1.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct EligibleLeaderReplicasTag {
     /// Number of items plus one; 0 is null.
     pub num_eligible_leader_replicas: u32,
@@ -309,7 +309,7 @@ pub fn write_eligible_leader_replicas_tag(to: &mut Vec<u8>, value: &EligibleLead
 }
 
 /// Content of tag 2.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct LastKnownElrTag {
     /// Number of items plus one; 0 is null.
     pub num_last_known_elr: u32,
@@ -362,7 +362,7 @@ pub fn write_last_known_elr_tag(to: &mut Vec<u8>, value: &LastKnownElrTag) -> Re
 }
 
 /// Content of a tag that is not known here.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct UnknownTag<'a> {
     /// Bytes as they are.
     pub data: &'a [u8],
@@ -390,7 +390,7 @@ pub fn write_unknown_tag(to: &mut Vec<u8>, value: &UnknownTag<'_>) -> Result<(),
 }
 
 /// Tagged fields, ascending by tag; one that is absent has its default.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct MessageTags<'a> {
     /// Number of tagged fields.
     pub num_fields: u32,

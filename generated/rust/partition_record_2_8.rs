@@ -8,7 +8,7 @@ use super::runtime::*;
 
 /// Adds a partition, or states all about it in a snapshot, as Kafka 2.8 wrote
 /// it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct PartitionRecord28<'a> {
     /// Version of the frame around it.
     pub frame_version: u32,

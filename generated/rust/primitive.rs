@@ -8,7 +8,7 @@ use super::runtime::*;
 
 /// Types that Kafka's message generator uses in versions of its schemas that
 /// are not flexible: sizes are integers of two or four bytes.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Primitive {
 }
 
@@ -111,7 +111,7 @@ pub fn write_nullable_byte_array(to: &mut Vec<u8>, value: Option<&[u8]>) -> Resu
 }
 
 /// An identifier as an item of an array; other fields have 16 bytes.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Uuid<'a> {
     /// The identifier, high byte first; all zeros where there is none.
     pub value: &'a [u8],

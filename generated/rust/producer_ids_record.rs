@@ -7,7 +7,7 @@
 use super::runtime::*;
 
 /// Gives a block of producer ids to a broker.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct ProducerIdsRecord<'a> {
     /// Version of the frame around it.
     pub frame_version: u32,

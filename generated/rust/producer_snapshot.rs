@@ -9,7 +9,7 @@ use super::runtime::*;
 /// What the broker knows of idempotent and transactional producers just before
 /// the offset in the file name. Only the last batch of each producer survives a
 /// snapshot; entries are in hash order.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct ProducerSnapshot<'a> {
     /// The only version there has been.
     pub version: i16,
@@ -25,6 +25,16 @@ pub struct ProducerSnapshot<'a> {
 }
 
 impl<'a> ProducerSnapshot<'a> {
+    /// Compares `crc` with the checksum of the bytes that the structure was read
+    /// from, which begin at a position.
+    pub fn verify_crc(&self, bytes: &[u8], position: u64) -> Result<(), Error> {
+        let computed = crate::checksum::crc32c(bytes.get(6..).unwrap_or_default());
+        if computed == self.crc {
+            return Ok(());
+        }
+        Err(Error::mismatch(position + 2, self.crc, computed, Place("/crc", "producer_snapshot.ksy#/seq/1")))
+    }
+
     /// Returns the value as a tree.
     pub fn value(&self) -> Value<'a> {
         Value::Structure(vec![
@@ -78,7 +88,7 @@ pub fn write_producer_snapshot(to: &mut Vec<u8>, value: &ProducerSnapshot<'_>) -
 }
 
 /// State of one producer.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct ProducerEntry {
     /// Identifier that the transaction coordinator gave to the producer.
     pub producer_id: i64,

@@ -7,7 +7,7 @@
 use super::runtime::*;
 
 /// Sets or removes a quota, as Kafka 2.8 wrote it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct QuotaRecord28<'a> {
     /// Version of the frame around it.
     pub frame_version: u32,
@@ -95,7 +95,7 @@ pub fn write_quota_record_2_8(to: &mut Vec<u8>, value: &QuotaRecord28<'_>) -> Re
 }
 
 /// A part of whom a quota is for.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct EntityData<'a> {
     /// `user`, `client-id` or `ip`.
     pub entity_type: &'a [u8],

@@ -70,7 +70,7 @@ pub mod timestamp_type {
 ///
 /// A segment that was not closed may end in a part of an entry, or in
 /// preallocated zeros; where the log ends is the decision of the reader.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Recordbatch<'a> {
     /// `entries`.
     pub entries: Vec<Entry<'a>>,
@@ -204,7 +204,7 @@ pub fn write_message(to: &mut Vec<u8>, value: &Message<'_>) -> Result<(), Error>
 
 /// A message of magic 0 or 1. Key and value need not fill the message: what
 /// is left is covered by the checksum and otherwise ignored.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct LegacyMessage<'a> {
     /// Offset field of the entry. Absolute, but inside of a magic 1 wrapper
     /// relative to the offset of the wrapper.
@@ -237,6 +237,16 @@ impl<'a> LegacyMessage<'a> {
             return None;
         }
         Some(self.timestamp.unwrap_or_default())
+    }
+
+    /// Compares `crc` with the checksum of the bytes that the structure was read
+    /// from, which begin at a position.
+    pub fn verify_crc(&self, bytes: &[u8], position: u64) -> Result<(), Error> {
+        let computed = crate::checksum::crc32(bytes.get(4..).unwrap_or_default());
+        if computed == self.crc {
+            return Ok(());
+        }
+        Err(Error::mismatch(position + 0, self.crc, computed, Place("/crc", "recordbatch.ksy#/types/legacy_message/seq/0")))
     }
 
     /// Returns the value as a tree.
@@ -293,7 +303,7 @@ pub fn write_legacy_message(to: &mut Vec<u8>, value: &LegacyMessage<'_>) -> Resu
 }
 
 /// Attribute bits of magic 0 and 1.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct LegacyAttributes {
     /// Written as 0 and not read by Kafka (quirk Q7).
     pub reserved: u8,
@@ -338,7 +348,7 @@ pub fn write_legacy_attributes(to: &mut Vec<u8>, value: &LegacyAttributes) -> Re
 /// A batch of magic 2. The header has 61 bytes, those of `entry` included.
 /// Nothing ties it to the records (quirk Q10): offsets, timestamps and
 /// counts that follow from the header need not agree with them.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct RecordBatch<'a> {
     /// Offset of the entry.
     pub base_offset: i64,
@@ -393,6 +403,16 @@ impl<'a> RecordBatch<'a> {
             return None;
         }
         Some(self.base_timestamp)
+    }
+
+    /// Compares `crc` with the checksum of the bytes that the structure was read
+    /// from, which begin at a position.
+    pub fn verify_crc(&self, bytes: &[u8], position: u64) -> Result<(), Error> {
+        let computed = crate::checksum::crc32c(bytes.get(9..).unwrap_or_default());
+        if computed == self.crc {
+            return Ok(());
+        }
+        Err(Error::mismatch(position + 5, self.crc, computed, Place("/crc", "recordbatch.ksy#/types/record_batch/seq/2")))
     }
 
     /// Returns the value as a tree.
@@ -463,7 +483,7 @@ pub fn write_record_batch(to: &mut Vec<u8>, value: &RecordBatch<'_>) -> Result<(
 }
 
 /// Attribute bits of magic 2.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct BatchAttributes {
     /// Written as 0 and not read by Kafka (quirk Q7).
     pub reserved: u16,
@@ -521,7 +541,7 @@ pub fn write_batch_attributes(to: &mut Vec<u8>, value: &BatchAttributes) -> Resu
 }
 
 /// The records of a batch, after decompression.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct RecordSet<'a> {
     /// `records`.
     pub records: Vec<Record<'a>>,
@@ -581,7 +601,7 @@ pub fn write_framed_record(to: &mut Vec<u8>, value: &Record<'_>) -> Result<(), E
 }
 
 /// A record of magic 2.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Record<'a> {
     /// One byte, written as 0 and not read by Kafka (quirk Q7).
     pub attributes: i8,
@@ -681,7 +701,7 @@ pub fn write_record(to: &mut Vec<u8>, value: &Record<'_>) -> Result<(), Error> {
 }
 
 /// A header of a record.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Header<'a> {
     /// Bytes of the key. Quirk Q4: unlike the size of a value it may not be
     /// negative.

@@ -7,7 +7,7 @@
 use super::runtime::*;
 
 /// Registers a broker.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct RegisterBrokerRecord<'a> {
     /// Version of the frame around it.
     pub frame_version: u32,
@@ -154,7 +154,7 @@ pub fn write_register_broker_record(to: &mut Vec<u8>, value: &RegisterBrokerReco
 }
 
 /// An address of the broker.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct BrokerEndpoint<'a> {
     /// Name of the listener.
     pub name: &'a [u8],
@@ -202,7 +202,7 @@ pub fn write_broker_endpoint(to: &mut Vec<u8>, value: &BrokerEndpoint<'_>) -> Re
 }
 
 /// A feature that the broker supports.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct BrokerFeature<'a> {
     /// Name of the feature.
     pub name: &'a [u8],
@@ -245,7 +245,7 @@ pub fn write_broker_feature(to: &mut Vec<u8>, value: &BrokerFeature<'_>) -> Resu
 }
 
 /// Content of tag 0.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct LogDirsTag<'a> {
     /// Number of items plus one.
     pub num_log_dirs: u32,
@@ -291,7 +291,7 @@ pub fn write_log_dirs_tag(to: &mut Vec<u8>, value: &LogDirsTag<'_>) -> Result<()
 }
 
 /// Content of tag 1.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct CordonedLogDirsTag<'a> {
     /// Number of items plus one; 0 is null.
     pub num_cordoned_log_dirs: u32,
@@ -344,7 +344,7 @@ pub fn write_cordoned_log_dirs_tag(to: &mut Vec<u8>, value: &CordonedLogDirsTag<
 }
 
 /// Content of a tag that is not known here.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct UnknownTag<'a> {
     /// Bytes as they are.
     pub data: &'a [u8],
@@ -372,7 +372,7 @@ pub fn write_unknown_tag(to: &mut Vec<u8>, value: &UnknownTag<'_>) -> Result<(),
 }
 
 /// Tagged fields, ascending by tag; one that is absent has its default.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct MessageTags<'a> {
     /// Number of tagged fields.
     pub num_fields: u32,

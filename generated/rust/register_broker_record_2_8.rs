@@ -7,7 +7,7 @@
 use super::runtime::*;
 
 /// Registers a broker, as Kafka 2.8 wrote it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct RegisterBrokerRecord28<'a> {
     /// Version of the frame around it.
     pub frame_version: u32,
@@ -120,7 +120,7 @@ pub fn write_register_broker_record_2_8(to: &mut Vec<u8>, value: &RegisterBroker
 }
 
 /// An address of the broker.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct BrokerEndpoint<'a> {
     /// Name of the listener.
     pub name: &'a [u8],
@@ -163,7 +163,7 @@ pub fn write_broker_endpoint(to: &mut Vec<u8>, value: &BrokerEndpoint<'_>) -> Re
 }
 
 /// A feature that the broker supports.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct BrokerFeature<'a> {
     /// Name of the feature.
     pub name: &'a [u8],

@@ -7,7 +7,7 @@
 use super::runtime::*;
 
 /// Registers a controller.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct RegisterControllerRecord<'a> {
     /// Version of the frame around it.
     pub frame_version: u32,
@@ -120,7 +120,7 @@ pub fn write_register_controller_record(to: &mut Vec<u8>, value: &RegisterContro
 }
 
 /// An address of the controller.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct ControllerEndpoint<'a> {
     /// Name of the listener.
     pub name: &'a [u8],
@@ -168,7 +168,7 @@ pub fn write_controller_endpoint(to: &mut Vec<u8>, value: &ControllerEndpoint<'_
 }
 
 /// A feature that the controller supports.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct ControllerFeature<'a> {
     /// Name of the feature.
     pub name: &'a [u8],

@@ -7,7 +7,7 @@
 use super::runtime::*;
 
 /// A segment that is copied to remote storage, as Kafka 3.0 to 3.5 wrote it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct RemoteLogSegmentMetadataRecord35<'a> {
     /// Version of the frame around it.
     pub frame_version: u32,
@@ -125,7 +125,7 @@ pub fn write_remote_log_segment_metadata_record_3_5(to: &mut Vec<u8>, value: &Re
 }
 
 /// A segment, by its partition and its own id.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct RemoteLogSegmentIdEntry<'a> {
     /// `topic_id_partition`.
     pub topic_id_partition: TopicIdPartitionEntry<'a>,
@@ -163,7 +163,7 @@ pub fn write_remote_log_segment_id_entry(to: &mut Vec<u8>, value: &RemoteLogSegm
 }
 
 /// A partition, by id and name of its topic.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct TopicIdPartitionEntry<'a> {
     /// Name of the topic.
     pub name: &'a [u8],
@@ -206,7 +206,7 @@ pub fn write_topic_id_partition_entry(to: &mut Vec<u8>, value: &TopicIdPartition
 }
 
 /// A leader epoch and the first offset in it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct SegmentLeaderEpochEntry<'a> {
     /// One that has records in the segment.
     pub leader_epoch: i32,

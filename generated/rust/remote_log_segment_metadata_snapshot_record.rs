@@ -7,7 +7,7 @@
 use super::runtime::*;
 
 /// A segment in remote storage, in a file with all segments of a partition.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct RemoteLogSegmentMetadataSnapshotRecord<'a> {
     /// Version of the frame around it.
     pub frame_version: u32,
@@ -130,7 +130,7 @@ pub fn write_remote_log_segment_metadata_snapshot_record(to: &mut Vec<u8>, value
 }
 
 /// A leader epoch and the first offset in it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct SegmentLeaderEpochEntry<'a> {
     /// One that has records in the segment.
     pub leader_epoch: i32,
@@ -168,7 +168,7 @@ pub fn write_segment_leader_epoch_entry(to: &mut Vec<u8>, value: &SegmentLeaderE
 }
 
 /// Content of tag 0.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct TxnIndexEmptyTag {
     /// Whether the segment has no aborted transactions.
     pub txn_index_empty: u8,
@@ -199,7 +199,7 @@ pub fn write_txn_index_empty_tag(to: &mut Vec<u8>, value: &TxnIndexEmptyTag) -> 
 }
 
 /// Content of a tag that is not known here.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct UnknownTag<'a> {
     /// Bytes as they are.
     pub data: &'a [u8],
@@ -227,7 +227,7 @@ pub fn write_unknown_tag(to: &mut Vec<u8>, value: &UnknownTag<'_>) -> Result<(),
 }
 
 /// Tagged fields, ascending by tag; one that is absent has its default.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct MessageTags<'a> {
     /// Number of tagged fields.
     pub num_fields: u32,

@@ -8,7 +8,7 @@ use super::runtime::*;
 
 /// A segment in remote storage, in a file with all segments of a partition, as
 /// Kafka 3.1 to 3.5 wrote it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct RemoteLogSegmentMetadataSnapshotRecord35<'a> {
     /// Version of the frame around it.
     pub frame_version: u32,
@@ -126,7 +126,7 @@ pub fn write_remote_log_segment_metadata_snapshot_record_3_5(to: &mut Vec<u8>, v
 }
 
 /// A leader epoch and the first offset in it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct SegmentLeaderEpochEntry<'a> {
     /// One that has records in the segment.
     pub leader_epoch: i32,

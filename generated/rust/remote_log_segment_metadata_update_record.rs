@@ -7,7 +7,7 @@
 use super::runtime::*;
 
 /// Another state of a segment in remote storage.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct RemoteLogSegmentMetadataUpdateRecord<'a> {
     /// Version of the frame around it.
     pub frame_version: u32,
@@ -90,7 +90,7 @@ pub fn write_remote_log_segment_metadata_update_record(to: &mut Vec<u8>, value: 
 }
 
 /// A segment, by its partition and its own id.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct RemoteLogSegmentIdEntry<'a> {
     /// `topic_id_partition`.
     pub topic_id_partition: TopicIdPartitionEntry<'a>,
@@ -128,7 +128,7 @@ pub fn write_remote_log_segment_id_entry(to: &mut Vec<u8>, value: &RemoteLogSegm
 }
 
 /// A partition, by id and name of its topic.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct TopicIdPartitionEntry<'a> {
     /// Name of the topic.
     pub name: &'a [u8],

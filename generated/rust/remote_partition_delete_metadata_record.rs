@@ -7,7 +7,7 @@
 use super::runtime::*;
 
 /// How far the removal of a partition from remote storage is.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct RemotePartitionDeleteMetadataRecord<'a> {
     /// Version of the frame around it.
     pub frame_version: u32,
@@ -85,7 +85,7 @@ pub fn write_remote_partition_delete_metadata_record(to: &mut Vec<u8>, value: &R
 }
 
 /// A partition, by id and name of its topic.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct TopicIdPartitionEntry<'a> {
     /// Name of the topic.
     pub name: &'a [u8],

@@ -8,7 +8,7 @@ use super::runtime::*;
 
 /// Turns a feature off; replaced by FeatureLevelRecord in 3.3, as Kafka 3.0 to
 /// 3.2 wrote it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct RemoveFeatureLevelRecord32<'a> {
     /// Version of the frame around it.
     pub frame_version: u32,

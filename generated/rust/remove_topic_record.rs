@@ -7,7 +7,7 @@
 use super::runtime::*;
 
 /// Removes a topic with its partitions and settings.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct RemoveTopicRecord<'a> {
     /// Version of the frame around it.
     pub frame_version: u32,

@@ -7,7 +7,7 @@
 use super::runtime::*;
 
 /// Removes a topic with its partitions and settings, as Kafka 2.8 wrote it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct RemoveTopicRecord28<'a> {
     /// Version of the frame around it.
     pub frame_version: u32,

@@ -7,7 +7,7 @@
 use super::runtime::*;
 
 /// Removes a SCRAM credential.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct RemoveUserScramCredentialRecord<'a> {
     /// Version of the frame around it.
     pub frame_version: u32,

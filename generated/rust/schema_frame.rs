@@ -27,7 +27,7 @@ pub mod glue_compression {
 /// that they serialize, or into a header of the record. Nothing says which of
 /// them has written a record: a number can look like a frame. So a partition is
 /// read as framed only if every key or value of a sample is.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct SchemaFrame {
 }
 
@@ -51,7 +51,7 @@ pub fn write_schema_frame(to: &mut Vec<u8>, value: &SchemaFrame) -> Result<(), E
 
 /// Frame of Confluent's serializers, also those of Karapace and Redpanda, and
 /// Apicurio's by default.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct IdFrame<'a> {
     /// Says that a number follows.
     pub magic: u8,
@@ -94,7 +94,7 @@ pub fn write_id_frame(to: &mut Vec<u8>, value: &IdFrame<'_>) -> Result<(), Error
 }
 
 /// Frame of Apicurio's serializers with ids of eight bytes.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct LongIdFrame<'a> {
     /// Says that a number follows.
     pub magic: u8,
@@ -138,7 +138,7 @@ pub fn write_long_id_frame(to: &mut Vec<u8>, value: &LongIdFrame<'_>) -> Result<
 /// Value of the headers `__key_schema_id` and `__value_schema_id`, where
 /// nothing but the indexes of a message of Protobuf follows the GUID. Legal
 /// before a payload too.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct GuidFrame<'a> {
     /// Says that a GUID follows.
     pub magic: u8,
@@ -183,7 +183,7 @@ pub fn write_guid_frame(to: &mut Vec<u8>, value: &GuidFrame<'_>) -> Result<(), E
 /// Which message of a schema of Protobuf follows: its place in the file, its
 /// place in that message and so on. For the first message in the file
 /// serializers write no index at all: the single byte 0.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct MessageIndexes {
     /// Number of indexes; none stands for the one index 0.
     pub num_indexes: i32,
@@ -226,7 +226,7 @@ pub fn write_message_indexes(to: &mut Vec<u8>, value: &MessageIndexes) -> Result
 }
 
 /// Frame of the serializers of the AWS Glue Schema Registry.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct GlueFrame<'a> {
     /// Version of the frame.
     pub version: u8,
@@ -273,7 +273,7 @@ pub fn write_glue_frame(to: &mut Vec<u8>, value: &GlueFrame<'_>) -> Result<(), E
 }
 
 /// Avro's single-object encoding.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct SingleObjectFrame<'a> {
     /// Says that a fingerprint follows. No text in UTF-8 begins so.
     pub marker: u16,

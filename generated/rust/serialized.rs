@@ -9,7 +9,7 @@ use super::runtime::*;
 /// What the serializers of `org.apache.kafka.common.serialization` write.
 /// Nothing in the bytes says which of them it was. Texts and byte arrays are
 /// their bytes alone, and null is a null key or value.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Serialized {
 }
 
@@ -32,7 +32,7 @@ pub fn write_serialized(to: &mut Vec<u8>, value: &Serialized) -> Result<(), Erro
 }
 
 /// A number of eight bytes.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct LongValue {
     /// The number.
     pub value: i64,
@@ -60,7 +60,7 @@ pub fn write_long_value(to: &mut Vec<u8>, value: &LongValue) -> Result<(), Error
 }
 
 /// A number of four bytes.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct IntegerValue {
     /// The number.
     pub value: i32,
@@ -88,7 +88,7 @@ pub fn write_integer_value(to: &mut Vec<u8>, value: &IntegerValue) -> Result<(),
 }
 
 /// A number of two bytes.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct ShortValue {
     /// The number.
     pub value: i16,
@@ -116,7 +116,7 @@ pub fn write_short_value(to: &mut Vec<u8>, value: &ShortValue) -> Result<(), Err
 }
 
 /// A floating-point number of eight bytes.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct DoubleValue {
     /// The number, IEEE 754.
     pub value: f64,
@@ -144,7 +144,7 @@ pub fn write_double_value(to: &mut Vec<u8>, value: &DoubleValue) -> Result<(), E
 }
 
 /// A floating-point number of four bytes.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct FloatValue<'a> {
     /// The number, IEEE 754, high byte first.
     pub value: &'a [u8],
@@ -172,7 +172,7 @@ pub fn write_float_value(to: &mut Vec<u8>, value: &FloatValue<'_>) -> Result<(),
 }
 
 /// A truth value.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct BooleanValue {
     /// 0 is false, 1 is true; the deserializer refuses others.
     pub value: u8,
@@ -204,7 +204,7 @@ pub fn write_boolean_value(to: &mut Vec<u8>, value: &BooleanValue) -> Result<(),
 }
 
 /// A UUID as text.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct UuidValue<'a> {
     /// Hexadecimal digits in groups of 8, 4, 4, 4 and 12, with hyphens.
     pub value: &'a [u8],
@@ -305,7 +305,7 @@ pub fn write_list_items(to: &mut Vec<u8>, value: &ListItems<'_>) -> Result<(), E
 
 /// A list of items that all have the same size: numbers and UUIDs. Nulls
 /// take no bytes.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct ConstantSizeList<'a> {
     /// Says that the size is constant.
     pub strategy: u8,
@@ -371,7 +371,7 @@ pub fn write_constant_size_list(to: &mut Vec<u8>, value: &ConstantSizeList<'_>) 
 }
 
 /// A list of items of several sizes.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct VariableSizeList<'a> {
     /// Says that each item has its size.
     pub strategy: u8,

@@ -7,7 +7,7 @@
 use super::runtime::*;
 
 /// Value of what a member of a share group has now.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct ShareGroupCurrentMemberAssignmentValue<'a> {
     /// Version of the message.
     pub schema_version: i16,
@@ -84,7 +84,7 @@ pub fn write_share_group_current_member_assignment_value(to: &mut Vec<u8>, value
 }
 
 /// A topic and some of its partitions.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct TopicPartitions<'a> {
     /// UUID of the topic, high byte first; zeros where it is not known.
     pub topic_id: &'a [u8],

@@ -7,7 +7,7 @@
 use super::runtime::*;
 
 /// Key of one who is in a share group.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct ShareGroupMemberMetadataKey<'a> {
     /// Says what key and value are.
     pub record_type: i16,

@@ -7,7 +7,7 @@
 use super::runtime::*;
 
 /// Value of one who is in a share group.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct ShareGroupMemberMetadataValue<'a> {
     /// Version of the message.
     pub schema_version: i16,

@@ -7,7 +7,7 @@
 use super::runtime::*;
 
 /// Key of a share group (KIP-932).
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct ShareGroupMetadataKey<'a> {
     /// Says what key and value are.
     pub record_type: i16,

@@ -7,7 +7,7 @@
 use super::runtime::*;
 
 /// Value of a share group (KIP-932).
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct ShareGroupMetadataValue<'a> {
     /// Version of the message.
     pub schema_version: i16,

@@ -7,7 +7,7 @@
 use super::runtime::*;
 
 /// Value of a share group (KIP-932), as Kafka 3.9 to 4.0 wrote it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct ShareGroupMetadataValue40<'a> {
     /// Version of the message.
     pub schema_version: i16,

@@ -8,7 +8,7 @@ use super::runtime::*;
 
 /// Key of the topics that a share group subscribes to, up to Kafka 4.0, as Kafka
 /// 3.9 to 4.0 wrote it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct ShareGroupPartitionMetadataKey40<'a> {
     /// Says what key and value are.
     pub record_type: i16,

@@ -8,7 +8,7 @@ use super::runtime::*;
 
 /// Value of the topics that a share group subscribes to, up to Kafka 4.0, as
 /// Kafka 4.0 wrote it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct ShareGroupPartitionMetadataValue40<'a> {
     /// Version of the message.
     pub schema_version: i16,
@@ -70,7 +70,7 @@ pub fn write_share_group_partition_metadata_value_4_0(to: &mut Vec<u8>, value: &
 }
 
 /// A topic as it was when the group last looked.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct TopicMetadata<'a> {
     /// UUID of the topic, high byte first; zeros where it is not known.
     pub topic_id: &'a [u8],
@@ -133,7 +133,7 @@ pub fn write_topic_metadata(to: &mut Vec<u8>, value: &TopicMetadata<'_>) -> Resu
 }
 
 /// A partition and the racks of its replicas.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct PartitionMetadata<'a> {
     /// Number of the partition in its topic.
     pub partition: i32,

@@ -7,7 +7,7 @@
 use super::runtime::*;
 
 /// Key of the partitions for which a share group has a state.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct ShareGroupStatePartitionMetadataKey<'a> {
     /// Says what key and value are.
     pub record_type: i16,

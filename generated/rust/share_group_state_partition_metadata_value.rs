@@ -7,7 +7,7 @@
 use super::runtime::*;
 
 /// Value of the partitions for which a share group has a state.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct ShareGroupStatePartitionMetadataValue<'a> {
     /// Version of the message.
     pub schema_version: i16,
@@ -109,7 +109,7 @@ pub fn write_share_group_state_partition_metadata_value(to: &mut Vec<u8>, value:
 }
 
 /// A topic and some of its partitions.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct TopicPartitionsInfo<'a> {
     /// UUID of the topic, high byte first; zeros where it is not known.
     pub topic_id: &'a [u8],
@@ -167,7 +167,7 @@ pub fn write_topic_partitions_info(to: &mut Vec<u8>, value: &TopicPartitionsInfo
 }
 
 /// A topic, by id and name.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct TopicInfo<'a> {
     /// UUID of the topic, high byte first; zeros where it is not known.
     pub topic_id: &'a [u8],

@@ -8,7 +8,7 @@ use super::runtime::*;
 
 /// Value of the partitions for which a share group has a state, as Kafka 4.0
 /// wrote it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct ShareGroupStatePartitionMetadataValue40<'a> {
     /// Version of the message.
     pub schema_version: i16,
@@ -90,7 +90,7 @@ pub fn write_share_group_state_partition_metadata_value_4_0(to: &mut Vec<u8>, va
 }
 
 /// A topic and some of its partitions.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct TopicPartitionsInfo<'a> {
     /// UUID of the topic, high byte first; zeros where it is not known.
     pub topic_id: &'a [u8],
@@ -148,7 +148,7 @@ pub fn write_topic_partitions_info(to: &mut Vec<u8>, value: &TopicPartitionsInfo
 }
 
 /// A topic, by id and name.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct TopicInfo<'a> {
     /// UUID of the topic, high byte first; zeros where it is not known.
     pub topic_id: &'a [u8],

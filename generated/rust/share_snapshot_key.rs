@@ -7,7 +7,7 @@
 use super::runtime::*;
 
 /// Key of the whole delivery state of a share group for a partition.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct ShareSnapshotKey<'a> {
     /// Says what key and value are.
     pub record_type: i16,

@@ -7,7 +7,7 @@
 use super::runtime::*;
 
 /// Value of the whole delivery state of a share group for a partition.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct ShareSnapshotValue<'a> {
     /// Version of the message.
     pub schema_version: i16,
@@ -102,7 +102,7 @@ pub fn write_share_snapshot_value(to: &mut Vec<u8>, value: &ShareSnapshotValue<'
 }
 
 /// A range of offsets that are in one state.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct StateBatch<'a> {
     /// First offset of the range.
     pub first_offset: i64,
@@ -150,7 +150,7 @@ pub fn write_state_batch(to: &mut Vec<u8>, value: &StateBatch<'_>) -> Result<(),
 }
 
 /// Content of tag 0.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct DeliveryCompleteCountTag {
     /// Records from the start offset on that are done with; -1 where it is
     /// not known.
@@ -182,7 +182,7 @@ pub fn write_delivery_complete_count_tag(to: &mut Vec<u8>, value: &DeliveryCompl
 }
 
 /// Content of a tag that is not known here.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct UnknownTag<'a> {
     /// Bytes as they are.
     pub data: &'a [u8],
@@ -210,7 +210,7 @@ pub fn write_unknown_tag(to: &mut Vec<u8>, value: &UnknownTag<'_>) -> Result<(),
 }
 
 /// Tagged fields, ascending by tag; one that is absent has its default.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct MessageTags<'a> {
     /// Number of tagged fields.
     pub num_fields: u32,

@@ -8,7 +8,7 @@ use super::runtime::*;
 
 /// Value of the whole delivery state of a share group for a partition, as Kafka
 /// 4.0 wrote it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct ShareSnapshotValue40<'a> {
     /// Version of the message.
     pub schema_version: i16,
@@ -91,7 +91,7 @@ pub fn write_share_snapshot_value_4_0(to: &mut Vec<u8>, value: &ShareSnapshotVal
 }
 
 /// A range of offsets that are in one state.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct StateBatch<'a> {
     /// First offset of the range.
     pub first_offset: i64,

@@ -7,7 +7,7 @@
 use super::runtime::*;
 
 /// Key of a change of the delivery state since the last snapshot.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct ShareUpdateKey<'a> {
     /// Says what key and value are.
     pub record_type: i16,

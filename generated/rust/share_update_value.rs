@@ -7,7 +7,7 @@
 use super::runtime::*;
 
 /// Value of a change of the delivery state since the last snapshot.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct ShareUpdateValue<'a> {
     /// Version of the message.
     pub schema_version: i16,
@@ -85,7 +85,7 @@ pub fn write_share_update_value(to: &mut Vec<u8>, value: &ShareUpdateValue<'_>) 
 }
 
 /// A range of offsets that are in one state.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct StateBatch<'a> {
     /// First offset of the range.
     pub first_offset: i64,
@@ -133,7 +133,7 @@ pub fn write_state_batch(to: &mut Vec<u8>, value: &StateBatch<'_>) -> Result<(),
 }
 
 /// Content of tag 0.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct DeliveryCompleteCountTag {
     /// Records from the start offset on that are done with; -1 where it is
     /// not known.
@@ -165,7 +165,7 @@ pub fn write_delivery_complete_count_tag(to: &mut Vec<u8>, value: &DeliveryCompl
 }
 
 /// Content of a tag that is not known here.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct UnknownTag<'a> {
     /// Bytes as they are.
     pub data: &'a [u8],
@@ -193,7 +193,7 @@ pub fn write_unknown_tag(to: &mut Vec<u8>, value: &UnknownTag<'_>) -> Result<(),
 }
 
 /// Tagged fields, ascending by tag; one that is absent has its default.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct MessageTags<'a> {
     /// Number of tagged fields.
     pub num_fields: u32,

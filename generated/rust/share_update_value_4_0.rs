@@ -8,7 +8,7 @@ use super::runtime::*;
 
 /// Value of a change of the delivery state since the last snapshot, as Kafka 4.0
 /// wrote it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct ShareUpdateValue40<'a> {
     /// Version of the message.
     pub schema_version: i16,
@@ -86,7 +86,7 @@ pub fn write_share_update_value_4_0(to: &mut Vec<u8>, value: &ShareUpdateValue40
 }
 
 /// A range of offsets that are in one state.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct StateBatch<'a> {
     /// First offset of the range.
     pub first_offset: i64,

@@ -9,7 +9,7 @@ use super::runtime::*;
 /// A changelog of a key-value store has keys and values as the application
 /// serializes them. Other stores write more after the key of the application,
 /// whose size nothing says: it ends where these structures begin.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Streams {
 }
 
@@ -32,7 +32,7 @@ pub fn write_streams(to: &mut Vec<u8>, value: &Streams) -> Result<(), Error> {
 }
 
 /// After the key in the changelog of a window store or a join.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct WindowStoreSuffix {
     /// Start of the window, in milliseconds since the Unix epoch; in a join
     /// the timestamp of the record. The size of windows is not stored.
@@ -67,7 +67,7 @@ pub fn write_window_store_suffix(to: &mut Vec<u8>, value: &WindowStoreSuffix) ->
 
 /// After the key in a topic whose keys are windowed, and in the changelog of
 /// `suppress`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct WindowedSuffix {
     /// Start of the window, in milliseconds since the Unix epoch.
     pub start: i64,
@@ -95,7 +95,7 @@ pub fn write_windowed_suffix(to: &mut Vec<u8>, value: &WindowedSuffix) -> Result
 }
 
 /// After the key in the changelog of a session store.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct SessionSuffix {
     /// Time of the last record, in milliseconds since the Unix epoch.
     pub end: i64,
@@ -129,7 +129,7 @@ pub fn write_session_suffix(to: &mut Vec<u8>, value: &SessionSuffix) -> Result<(
 
 /// Key in the changelog of the store that both sides of an outer join
 /// share.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct JoinSideKey<'a> {
     /// Time of the record, in milliseconds since the Unix epoch.
     pub timestamp: i64,
@@ -167,7 +167,7 @@ pub fn write_join_side_key(to: &mut Vec<u8>, value: &JoinSideKey<'_>) -> Result<
 }
 
 /// Value in that changelog.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct JoinSideValue<'a> {
     /// Whether the value is from the left side.
     pub is_left: u8,
@@ -201,7 +201,7 @@ pub fn write_join_side_value(to: &mut Vec<u8>, value: &JoinSideValue<'_>) -> Res
 
 /// Value in the changelog of `suppress`, in version 3 of its layout: the
 /// header `v` of the record has the single byte 3.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct BufferedValue<'a> {
     /// Time of the last record that changed the value, in milliseconds.
     pub timestamp: i64,
@@ -278,7 +278,7 @@ pub fn write_buffered_value(to: &mut Vec<u8>, value: &BufferedValue<'_>) -> Resu
 }
 
 /// A change of the value that was sent on last.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct ChangeSincePrior<'a> {
     /// Says that the old value is the prior value.
     pub old_size: i32,
@@ -323,7 +323,7 @@ pub fn write_change_since_prior(to: &mut Vec<u8>, value: &ChangeSincePrior<'_>) 
 }
 
 /// A change of another value.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct ChangeOfOld<'a> {
     /// Value before the change, or null.
     pub old_value: Option<&'a [u8]>,
@@ -364,7 +364,7 @@ pub fn write_change_of_old(to: &mut Vec<u8>, value: &ChangeOfOld<'_>) -> Result<
 }
 
 /// A header of a record.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct BufferedHeader<'a> {
     /// Name of the header.
     pub key: &'a [u8],

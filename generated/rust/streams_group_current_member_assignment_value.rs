@@ -7,7 +7,7 @@
 use super::runtime::*;
 
 /// Value of what a member of a streams group has now.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct StreamsGroupCurrentMemberAssignmentValue<'a> {
     /// Version of the message.
     pub schema_version: i16,
@@ -184,7 +184,7 @@ pub fn write_streams_group_current_member_assignment_value(to: &mut Vec<u8>, val
 }
 
 /// Tasks of one part of the topology.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct TaskIds<'a> {
     /// Name of the part of the topology.
     pub subtopology_id: &'a [u8],
@@ -237,7 +237,7 @@ pub fn write_task_ids(to: &mut Vec<u8>, value: &TaskIds<'_>) -> Result<(), Error
 }
 
 /// Content of tag 0.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct AssignmentEpochsTag {
     /// Number of items plus one; 0 is null.
     pub num_assignment_epochs: u32,
@@ -291,7 +291,7 @@ pub fn write_assignment_epochs_tag(to: &mut Vec<u8>, value: &AssignmentEpochsTag
 }
 
 /// Content of a tag that is not known here.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct UnknownTag<'a> {
     /// Bytes as they are.
     pub data: &'a [u8],
@@ -319,7 +319,7 @@ pub fn write_unknown_tag(to: &mut Vec<u8>, value: &UnknownTag<'_>) -> Result<(),
 }
 
 /// Tagged fields, ascending by tag; one that is absent has its default.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct TaskIdsTags<'a> {
     /// Number of tagged fields.
     pub num_fields: u32,

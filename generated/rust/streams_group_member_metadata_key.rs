@@ -7,7 +7,7 @@
 use super::runtime::*;
 
 /// Key of one who is in a streams group.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct StreamsGroupMemberMetadataKey<'a> {
     /// Says what key and value are.
     pub record_type: i16,

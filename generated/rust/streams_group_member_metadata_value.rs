@@ -7,7 +7,7 @@
 use super::runtime::*;
 
 /// Value of one who is in a streams group.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct StreamsGroupMemberMetadataValue<'a> {
     /// Version of the message.
     pub schema_version: i16,
@@ -122,7 +122,7 @@ pub fn write_streams_group_member_metadata_value(to: &mut Vec<u8>, value: &Strea
 }
 
 /// An address.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Endpoint<'a> {
     /// Host name of the member.
     pub host: &'a [u8],
@@ -160,7 +160,7 @@ pub fn write_endpoint(to: &mut Vec<u8>, value: &Endpoint<'_>) -> Result<(), Erro
 }
 
 /// A tag and its value.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct KeyValue<'a> {
     /// Name of the tag.
     pub key: &'a [u8],

@@ -7,7 +7,7 @@
 use super::runtime::*;
 
 /// Key of a group of Kafka Streams (KIP-1071).
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct StreamsGroupMetadataKey<'a> {
     /// Says what key and value are.
     pub record_type: i16,

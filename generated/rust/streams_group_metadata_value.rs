@@ -7,7 +7,7 @@
 use super::runtime::*;
 
 /// Value of a group of Kafka Streams (KIP-1071).
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct StreamsGroupMetadataValue<'a> {
     /// Version of the message.
     pub schema_version: i16,
@@ -60,7 +60,7 @@ pub fn write_streams_group_metadata_value(to: &mut Vec<u8>, value: &StreamsGroup
 }
 
 /// Content of tag 0.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct ValidatedTopologyEpochTag {
     /// Epoch of the topology that was last found sound; -1 for none.
     pub validated_topology_epoch: i32,
@@ -91,7 +91,7 @@ pub fn write_validated_topology_epoch_tag(to: &mut Vec<u8>, value: &ValidatedTop
 }
 
 /// A setting of the assignment.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct LastAssignmentConfig<'a> {
     /// Name of the setting.
     pub key: &'a [u8],
@@ -129,7 +129,7 @@ pub fn write_last_assignment_config(to: &mut Vec<u8>, value: &LastAssignmentConf
 }
 
 /// Content of tag 1.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct LastAssignmentConfigsTag<'a> {
     /// Number of items plus one; 0 is null.
     pub num_last_assignment_configs: u32,
@@ -182,7 +182,7 @@ pub fn write_last_assignment_configs_tag(to: &mut Vec<u8>, value: &LastAssignmen
 }
 
 /// Content of tag 2.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct StoredDescriptionTopologyEpochTag {
     /// Epoch of the topology whose description was stored; -1 for none.
     pub stored_description_topology_epoch: i32,
@@ -213,7 +213,7 @@ pub fn write_stored_description_topology_epoch_tag(to: &mut Vec<u8>, value: &Sto
 }
 
 /// Content of tag 3.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct FailedDescriptionTopologyEpochTag {
     /// Epoch of the topology whose description could not be stored; -1 for
     /// none.
@@ -245,7 +245,7 @@ pub fn write_failed_description_topology_epoch_tag(to: &mut Vec<u8>, value: &Fai
 }
 
 /// Content of a tag that is not known here.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct UnknownTag<'a> {
     /// Bytes as they are.
     pub data: &'a [u8],
@@ -273,7 +273,7 @@ pub fn write_unknown_tag(to: &mut Vec<u8>, value: &UnknownTag<'_>) -> Result<(),
 }
 
 /// Tagged fields, ascending by tag; one that is absent has its default.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct MessageTags<'a> {
     /// Number of tagged fields.
     pub num_fields: u32,

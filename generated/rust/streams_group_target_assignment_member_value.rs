@@ -7,7 +7,7 @@
 use super::runtime::*;
 
 /// Value of the target of one member of a streams group.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct StreamsGroupTargetAssignmentMemberValue<'a> {
     /// Version of the message.
     pub schema_version: i16,
@@ -109,7 +109,7 @@ pub fn write_streams_group_target_assignment_member_value(to: &mut Vec<u8>, valu
 }
 
 /// Tasks of one part of the topology.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct TaskIds<'a> {
     /// Name of the part of the topology.
     pub subtopology_id: &'a [u8],

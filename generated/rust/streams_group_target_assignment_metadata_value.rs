@@ -7,7 +7,7 @@
 use super::runtime::*;
 
 /// Value of the target that a streams group moves to.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct StreamsGroupTargetAssignmentMetadataValue<'a> {
     /// Version of the message.
     pub schema_version: i16,
@@ -54,7 +54,7 @@ pub fn write_streams_group_target_assignment_metadata_value(to: &mut Vec<u8>, va
 }
 
 /// Content of tag 0.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct AssignmentTimestampTag {
     /// When the target was computed, in milliseconds since the Unix epoch; 0
     /// where it was not kept.
@@ -86,7 +86,7 @@ pub fn write_assignment_timestamp_tag(to: &mut Vec<u8>, value: &AssignmentTimest
 }
 
 /// Content of a tag that is not known here.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct UnknownTag<'a> {
     /// Bytes as they are.
     pub data: &'a [u8],
@@ -114,7 +114,7 @@ pub fn write_unknown_tag(to: &mut Vec<u8>, value: &UnknownTag<'_>) -> Result<(),
 }
 
 /// Tagged fields, ascending by tag; one that is absent has its default.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct MessageTags<'a> {
     /// Number of tagged fields.
     pub num_fields: u32,

@@ -7,7 +7,7 @@
 use super::runtime::*;
 
 /// Key of the parts that a streams group runs.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct StreamsGroupTopologyKey<'a> {
     /// Says what key and value are.
     pub record_type: i16,

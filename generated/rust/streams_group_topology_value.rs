@@ -7,7 +7,7 @@
 use super::runtime::*;
 
 /// Value of the parts that a streams group runs.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct StreamsGroupTopologyValue<'a> {
     /// Version of the message.
     pub schema_version: i16,
@@ -74,7 +74,7 @@ pub fn write_streams_group_topology_value(to: &mut Vec<u8>, value: &StreamsGroup
 }
 
 /// A part of the topology that is run as a whole.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Subtopology<'a> {
     /// Name of the part of the topology.
     pub subtopology_id: &'a [u8],
@@ -227,7 +227,7 @@ pub fn write_subtopology(to: &mut Vec<u8>, value: &Subtopology<'_>) -> Result<()
 }
 
 /// A topic, by id and name.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct TopicInfo<'a> {
     /// Name of the topic.
     pub name: &'a [u8],
@@ -290,7 +290,7 @@ pub fn write_topic_info(to: &mut Vec<u8>, value: &TopicInfo<'_>) -> Result<(), E
 }
 
 /// A setting of a topic.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct TopicConfig<'a> {
     /// Name of the setting.
     pub key: &'a [u8],
@@ -328,7 +328,7 @@ pub fn write_topic_config(to: &mut Vec<u8>, value: &TopicConfig<'_>) -> Result<(
 }
 
 /// Topics that need the same number of partitions.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct CopartitionGroup<'a> {
     /// Number of items plus one.
     pub num_source_topics: u32,

@@ -7,7 +7,7 @@
 use super::runtime::*;
 
 /// Adds a topic.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct TopicRecord<'a> {
     /// Version of the frame around it.
     pub frame_version: u32,

@@ -7,7 +7,7 @@
 use super::runtime::*;
 
 /// Adds a topic, as Kafka 2.8 wrote it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct TopicRecord28<'a> {
     /// Version of the frame around it.
     pub frame_version: u32,

@@ -9,7 +9,7 @@ use super::runtime::*;
 /// The aborted transactions whose ABORT marker lies in a segment, in the order
 /// of their markers. The file exists only where there is one. It is appended to
 /// without preallocation; readers ignore a part of an entry at its end.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct TransactionIndex {
     /// `entries`.
     pub entries: Vec<AbortedTransaction>,
@@ -43,7 +43,7 @@ pub fn write_transaction_index(to: &mut Vec<u8>, value: &TransactionIndex) -> Re
 }
 
 /// One aborted transaction with data in this partition.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct AbortedTransaction {
     /// Written as 0. Kafka reads the high byte only, and refuses a positive
     /// one: any value up to 255 is accepted, negative ones too.

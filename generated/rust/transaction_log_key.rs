@@ -7,7 +7,7 @@
 use super::runtime::*;
 
 /// Key of a transactional id with its producer and its transaction.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct TransactionLogKey<'a> {
     /// Says what key and value are.
     pub record_type: i16,

@@ -52,7 +52,7 @@ pub fn write_transaction_log_value(to: &mut Vec<u8>, value: &TransactionLogValue
 }
 
 /// A topic and its partitions in the transaction.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct PartitionsSchemaRigid<'a> {
     /// Topic by its name.
     pub topic: &'a [u8],
@@ -100,7 +100,7 @@ pub fn write_partitions_schema_rigid(to: &mut Vec<u8>, value: &PartitionsSchemaR
 }
 
 /// Fields of version 0.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct RigidBody<'a> {
     /// Id of the producer that has the transactional id now.
     pub producer_id: i64,
@@ -182,7 +182,7 @@ pub fn write_rigid_body(to: &mut Vec<u8>, value: &RigidBody<'_>) -> Result<(), E
 }
 
 /// A topic and its partitions in the transaction.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct PartitionsSchemaFlexible<'a> {
     /// Topic by its name.
     pub topic: &'a [u8],
@@ -235,7 +235,7 @@ pub fn write_partitions_schema_flexible(to: &mut Vec<u8>, value: &PartitionsSche
 }
 
 /// Content of tag 0.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct PreviousProducerIdTag {
     /// Id that the producer had before; -1 for none.
     pub previous_producer_id: i64,
@@ -266,7 +266,7 @@ pub fn write_previous_producer_id_tag(to: &mut Vec<u8>, value: &PreviousProducer
 }
 
 /// Content of tag 1.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct NextProducerIdTag {
     /// First id that was not given away yet.
     pub next_producer_id: i64,
@@ -297,7 +297,7 @@ pub fn write_next_producer_id_tag(to: &mut Vec<u8>, value: &NextProducerIdTag) -
 }
 
 /// Content of tag 2.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct ClientTransactionVersionTag {
     /// Version of transactions that the client speaks.
     pub client_transaction_version: i16,
@@ -328,7 +328,7 @@ pub fn write_client_transaction_version_tag(to: &mut Vec<u8>, value: &ClientTran
 }
 
 /// Content of tag 3.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct NextProducerEpochTag {
     /// Epoch that goes with the next producer id; -1 for none.
     pub next_producer_epoch: i16,
@@ -359,7 +359,7 @@ pub fn write_next_producer_epoch_tag(to: &mut Vec<u8>, value: &NextProducerEpoch
 }
 
 /// Content of a tag that is not known here.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct UnknownTag<'a> {
     /// Bytes as they are.
     pub data: &'a [u8],
@@ -387,7 +387,7 @@ pub fn write_unknown_tag(to: &mut Vec<u8>, value: &UnknownTag<'_>) -> Result<(),
 }
 
 /// Tagged fields, ascending by tag; one that is absent has its default.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct MessageTags<'a> {
     /// Number of tagged fields.
     pub num_fields: u32,
@@ -532,7 +532,7 @@ pub fn write_message_tag_content(to: &mut Vec<u8>, value: &MessageTagContent<'_>
 }
 
 /// Fields of version 1.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct FlexibleBody<'a> {
     /// Id of the producer that has the transactional id now.
     pub producer_id: i64,

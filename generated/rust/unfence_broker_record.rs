@@ -7,7 +7,7 @@
 use super::runtime::*;
 
 /// Lifts the fence of a broker; replaced by BrokerRegistrationChangeRecord.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct UnfenceBrokerRecord<'a> {
     /// Version of the frame around it.
     pub frame_version: u32,

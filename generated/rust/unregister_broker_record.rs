@@ -7,7 +7,7 @@
 use super::runtime::*;
 
 /// Removes the registration of a broker.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct UnregisterBrokerRecord<'a> {
     /// Version of the frame around it.
     pub frame_version: u32,

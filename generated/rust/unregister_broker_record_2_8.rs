@@ -7,7 +7,7 @@
 use super::runtime::*;
 
 /// Removes the registration of a broker, as Kafka 2.8 wrote it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct UnregisterBrokerRecord28 {
     /// Version of the frame around it.
     pub frame_version: u32,

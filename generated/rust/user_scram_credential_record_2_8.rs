@@ -7,7 +7,7 @@
 use super::runtime::*;
 
 /// Adds or changes a SCRAM credential, as Kafka 2.8 wrote it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct UserScramCredentialRecord28<'a> {
     /// Version of the frame around it.
     pub frame_version: u32,
@@ -85,7 +85,7 @@ pub fn write_user_scram_credential_record_2_8(to: &mut Vec<u8>, value: &UserScra
 }
 
 /// A credential of one mechanism.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct CredentialInfo<'a> {
     /// Which hash the mechanism uses.
     pub mechanism: i8,

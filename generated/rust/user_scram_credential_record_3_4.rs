@@ -7,7 +7,7 @@
 use super::runtime::*;
 
 /// Adds or changes a SCRAM credential, as Kafka 3.0 to 3.4 wrote it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct UserScramCredentialRecord34<'a> {
     /// Version of the frame around it.
     pub frame_version: u32,
@@ -90,7 +90,7 @@ pub fn write_user_scram_credential_record_3_4(to: &mut Vec<u8>, value: &UserScra
 }
 
 /// A credential of one mechanism.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct CredentialInfo<'a> {
     /// Which hash the mechanism uses.
     pub mechanism: i8,

@@ -17,7 +17,7 @@ use super::runtime::*;
 /// Readers accept an encoding longer than needed (`80 00` is 0); writers never
 /// produce one. Bits of the last possible byte that do not fit the integer are
 /// dropped, as Kafka drops them.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Varint {
 }
 

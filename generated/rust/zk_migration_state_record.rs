@@ -7,7 +7,7 @@
 use super::runtime::*;
 
 /// Says how far the migration from ZooKeeper is.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct ZkMigrationStateRecord<'a> {
     /// Version of the frame around it.
     pub frame_version: u32,

@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 import os
+import random
 import subprocess
 import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
+
+import kafkaspec as ks
+from kafkaspec._generated.layout import LAYOUTS
+from kafkaspec.layout.framing import field_position, fixed_size
+from kafkaspec.layout.names import OFFSET_INDEX_ENTRY, POSITION
 
 ROOT = Path(__file__).parents[2]
 
@@ -17,6 +24,60 @@ def agrees_on_changed_logs(testee: str, *, seed: int) -> None:
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
     assert done.returncode == 0, done.stdout + done.stderr
     assert ", 0 skipped by one, 0 different" in done.stdout
+
+
+def looks_up_as_ours(folder: Path, ask: Callable[[Path, str, Sequence[int]], list[int]]) -> None:
+    """Assert that a reader finds the same records as ours, with a sound index and wrong ones.
+
+    Args:
+        folder: an empty folder.
+        ask: returns the offsets that the reader finds in a log, by ``offset`` or ``time``; -1 for
+            none.
+    """
+    chance = random.Random(3)
+    with ks.SegmentWriter(folder / "t-0", base_offset=1000) as writer:
+        offset = 1000
+        for _ in range(400):
+            count = chance.randrange(1, 9)
+            records = [
+                ks.Record(offset + i, 1_700_000_000_000 + 10 * offset + chance.randrange(-300, 300),
+                          b"k", bytes(200))
+                for i in range(count)
+            ]  # fmt: skip
+            writer.append(ks.encode(records))
+            offset += count + chance.randrange(3)
+    (log,) = (folder / "t-0").glob("*.log")
+    index = log.with_suffix(".index")
+    assert index.stat().st_size > 50 * fixed_size(OFFSET_INDEX_ENTRY)
+    asked = {
+        "offset": [0, 999, *(chance.randrange(1000, offset + 5) for _ in range(200)), offset],
+        "time": [0, *(1_700_000_000_000 + 10 * chance.randrange(900, offset + 100)
+                      for _ in range(200))],
+    }  # fmt: skip
+
+    def answers() -> dict[str, list[int]]:
+        return {how: ask(log, how, numbers) for how, numbers in asked.items()}
+
+    def ours() -> dict[str, list[int]]:
+        with ks.Segment(log) as segment:
+            found = {
+                "offset": [segment.find(offset=each).offset for each in asked["offset"]],
+                "time": [segment.find(timestamp=each).offset for each in asked["time"]],
+            }
+        return {how: [-1 if each is None else each for each in items]
+                for how, items in found.items()}  # fmt: skip
+
+    wanted = ours()
+    assert len(set(wanted["offset"])) > 100
+    assert answers() == wanted
+    sound, at = index.read_bytes(), field_position(LAYOUTS[OFFSET_INDEX_ENTRY], POSITION)
+    for wrong in (bytes([0x7F]), bytes([0xFF]), b"\x00\x00\x01"):
+        data = bytearray(sound)
+        for entry in range(at, len(data), fixed_size(OFFSET_INDEX_ENTRY)):
+            data[entry : entry + len(wrong)] = wrong
+        index.write_bytes(data)
+        assert answers() == wanted, wrong
+        assert ours() == wanted, wrong
 
 
 def cargo(folder: Path, *arguments: str) -> None:

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import json
-import random
 import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 import kafkaspec as ks
-from kafkaspec._generated.layout import LAYOUTS
 from kafkaspec.conformance.levels import CaseLevel
-from kafkaspec.layout.framing import field_position, fixed_size
-from kafkaspec.layout.names import OFFSET_INDEX_ENTRY, POSITION
 from tests import goldens
-from tests.readers.running import agrees_on_changed_logs
+from tests.readers.running import agrees_on_changed_logs, looks_up_as_ours
 from tools.readers.go import GENERATED, HERE, put_together
 
 LEVELS = (
@@ -101,56 +98,14 @@ def test_the_reader_passes_the_kit_on_cases_and_on_golden_segments(testee: str) 
 
 @pytest.mark.slow
 def test_look_ups_are_ours_also_with_a_wrong_index(module: Path, tmp_path: Path) -> None:
-    chance = random.Random(3)
-    with ks.SegmentWriter(tmp_path / "t-0", base_offset=1000) as writer:
-        offset = 1000
-        for _ in range(400):
-            count = chance.randrange(1, 9)
-            records = [
-                ks.Record(offset + i, 1_700_000_000_000 + 10 * offset + chance.randrange(-300, 300),
-                          b"k", bytes(200))
-                for i in range(count)
-            ]  # fmt: skip
-            writer.append(ks.encode(records))
-            offset += count + chance.randrange(3)
-    (log,) = (tmp_path / "t-0").glob("*.log")
-    index = log.with_suffix(".index")
-    assert index.stat().st_size > 50 * fixed_size(OFFSET_INDEX_ENTRY)
     (module / "looked").mkdir()
     shutil.copy(Path(__file__).with_name("look_up.go"), module / "looked" / "main.go")
     go(module, "build", "-o", "look_up", "./looked")
-    asked = {
-        "offset": [0, 999, *(chance.randrange(1000, offset + 5) for _ in range(200)), offset],
-        "time": [0, *(1_700_000_000_000 + 10 * chance.randrange(900, offset + 100)
-                      for _ in range(200))],
-    }  # fmt: skip
 
-    def answers() -> dict[str, list[int]]:
-        return {
-            how: list(map(int, go_run(module / "look_up", str(log), how, *map(str, numbers))))
-            for how, numbers in asked.items()
-        }
+    def ask(log: Path, how: str, numbers: Sequence[int]) -> list[int]:
+        return list(map(int, go_run(module / "look_up", str(log), how, *map(str, numbers))))
 
-    with ks.Segment(log) as segment:
-        expected = {
-            "offset": [segment.find(offset=each).offset for each in asked["offset"]],
-            "time": [segment.find(timestamp=each).offset for each in asked["time"]],
-        }
-    wanted = {how: [-1 if each is None else each for each in found]
-              for how, found in expected.items()}  # fmt: skip
-    assert len(set(wanted["offset"])) > 100
-    assert answers() == wanted
-    sound, at = index.read_bytes(), field_position(LAYOUTS[OFFSET_INDEX_ENTRY], POSITION)
-    for wrong in (bytes([0x7F]), bytes([0xFF]), b"\x00\x00\x01"):
-        data = bytearray(sound)
-        for entry in range(at, len(data), fixed_size(OFFSET_INDEX_ENTRY)):
-            data[entry : entry + len(wrong)] = wrong
-        index.write_bytes(data)
-        assert answers() == wanted, wrong
-        with ks.Segment(log) as segment:
-            assert [segment.find(offset=each).offset for each in asked["offset"]] == (
-                expected["offset"]
-            ), wrong
+    looks_up_as_ours(tmp_path, ask)
 
 
 def go_run(program: Path, *arguments: str) -> list[str]:

@@ -17,7 +17,7 @@ GENERATED: Final = ROOT / "generated" / "rust"
 SPEC: Final = Path("src") / "spec"
 """Where the crate has the generated part."""
 _ENTRIES: Final = "entries.rs"
-_OWN: Final = ("Cargo.toml", "Cargo.lock", "README.md", "src", "examples")
+_OWN: Final = ("Cargo.toml", "Cargo.lock", "README.md", "src", "examples", "tests", "fuzz")
 
 
 def assemble(into: Path, generated: Path = GENERATED) -> list[Path]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from kafkaspec.layout import names
 from tools.specgen.expression import Int
 from tools.specgen.facts.fields import is_bytes
+from tools.specgen.facts.kinds import entry_kinds
 from tools.specgen.facts.segments import Segment, resolved, segments
 from tools.specgen.facts.sizes import checksum_of, fixed_size, minimum_size
 from tools.specgen.model import (
@@ -158,6 +159,7 @@ class _Entries:
         out.line(f"pub const MAGICS: [(i64, bool); {len(kinds)}] = [{listed}];")
         out.line()
         self._stored_size()
+        self._timestamps()
         self._compressions()
         self._header()
         return out.text()
@@ -178,6 +180,14 @@ class _Entries:
             order = "le" if kind.little else "be"
             less = f" - {plus}" if plus else ""
             out.line(f"Some(i64::from({name}::from_{order}_bytes(*bytes)){less})")
+        out.line()
+
+    def _timestamps(self) -> None:
+        out, kinds = self.out, entry_kinds(self.model)[self.segment.entry.key]
+        timed = [str(magic) for magic, kind in sorted(kinds.items()) if kind.has_timestamps]
+        out.line("/// Returns whether entries of a magic have timestamps.")
+        with out.block("pub fn has_timestamps(magic: i64) -> bool {", "}"):
+            out.line(f"matches!(magic, {' | '.join(timed)})")
         out.line()
 
     def _compressions(self) -> None:

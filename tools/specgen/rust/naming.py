@@ -65,6 +65,20 @@ def holds_bytes(model: Model, type_: Type) -> bool:
     return False
 
 
+def has_default(model: Model, type_: Type) -> bool:
+    """Return whether a structure has a default: not with a choice among structures in it."""
+    if type_.scalar:
+        return True
+    if type_.is_choice:
+        return False
+    return all(
+        field.condition is not None
+        or field.repeat is not None
+        or all(has_default(model, model.type(reference)) for reference in references(field.type))
+        for field in type_.fields
+    )
+
+
 def is_structure(parameter: Parameter) -> bool:
     """Return whether a parameter is a structure, which a caller passes and nothing keeps."""
     return isinstance(parameter.type, TypeReference)

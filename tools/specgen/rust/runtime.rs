@@ -60,6 +60,13 @@ impl Error {
     pub fn invalid(position: u64, value: impl fmt::Display, place: Place) -> Self {
         Error::new(Reason::InvalidValue, format!("the value {value} is not allowed"), position, place)
     }
+
+    /// Returns the error for a checksum that is not that of the bytes.
+    #[cold]
+    pub fn mismatch(position: u64, stored: u32, computed: u32, place: Place) -> Self {
+        let detail = format!("the checksum is {stored:#x}, that of the bytes {computed:#x}");
+        Error::new(Reason::ChecksumMismatch, detail, position, place)
+    }
 }
 
 impl fmt::Display for Error {

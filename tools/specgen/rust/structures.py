@@ -6,7 +6,7 @@ from tools.specgen.expression import Expression
 from tools.specgen.facts.fields import mentioned, model_fields
 from tools.specgen.facts.ranges import VARINTS
 from tools.specgen.facts.segments import resolved
-from tools.specgen.facts.sizes import minimum_size
+from tools.specgen.facts.sizes import ChecksumPlace, checksums_of, minimum_size
 from tools.specgen.model import (
     BitsType,
     BytesType,
@@ -25,6 +25,7 @@ from tools.specgen.model import (
 from tools.specgen.rust.expressions import Translator, bare, negation
 from tools.specgen.rust.naming import (
     ANY,
+    has_default,
     holds_bytes,
     identifier,
     instance_parameters,
@@ -100,7 +101,8 @@ class SpecModule:
 
     def _structure(self, type_: Type) -> None:
         documented(self.out, type_.doc or f"`{type_.name}`.")
-        self.out.line("#[derive(Clone, Debug, PartialEq)]")
+        default = "Default, " if has_default(self.model, type_) else ""
+        self.out.line(f"#[derive(Clone, Debug, {default}PartialEq)]")
         kept = [item for item in type_.parameters if not is_structure(item)]
         fields = model_fields(type_)
         with self.out.block(f"pub struct {type_.class_name}{self._lifetime(type_)} {{", "}"):
@@ -120,7 +122,27 @@ class SpecModule:
             for instance in type_.value_instances:
                 self._instance(type_, instance)
                 self.out.line()
+            for place in checksums_of(self.model, type_):
+                self._checksum(place)
+                self.out.line()
             self._tree(type_)
+
+    def _checksum(self, place: ChecksumPlace) -> None:
+        out, field = self.out, place.field
+        out.lines(
+            f"/// Compares `{field.id}` with the checksum of the bytes that the structure was read",
+            "/// from, which begin at a position.",
+        )
+        head = f"pub fn verify_{field.id}(&self, bytes: &[u8], position: u64)"
+        with out.block(f"{head} -> Result<(), Error> {{", "}"):
+            covered = f"bytes.get({place.start}..).unwrap_or_default()"
+            out.line(f"let computed = crate::checksum::{place.function.value}({covered});")
+            stored = f"self.{identifier(field.id)}"
+            with out.block(f"if computed == {stored} {{", "}"):
+                out.line("return Ok(());")
+            where = f'Place("/{field.id}", "{field.location}")'
+            at = f"position + {place.position}"
+            out.line(f"Err(Error::mismatch({at}, {stored}, computed, {where}))")
 
     def _given(self, type_: Type) -> str:
         given = ((local(item.id), self.model.inner(item)) for item in instance_parameters(type_))

@@ -1,9 +1,16 @@
 //! A testee of `kafkaspec conform`: answers a line of JSON with a line of JSON.
 
 use base64::{prelude::BASE64_STANDARD, Engine};
+use kafkaspec::spec::control_record::ControlRecordValue;
+use kafkaspec::spec::entries::{compression_id, MAGICS};
+use kafkaspec::spec::index::{read_offset_index, read_time_index};
+use kafkaspec::spec::producer_snapshot::read_producer_snapshot;
 use kafkaspec::spec::runtime::{Argument, TypeError};
 use kafkaspec::spec::types;
-use kafkaspec::{Error, Input, Options, Reader, Segment, Value};
+use kafkaspec::{
+    read_transaction_index, write_batch, write_messages, BatchOptions, Error, Input, Options,
+    Reader, Record, Segment, Transactions, Value, NONE,
+};
 use serde_json::{json, Map, Value as Json};
 use std::io::{BufRead, Write};
 
@@ -41,7 +48,13 @@ fn answered(request: &Json) -> Map<String, Json> {
     let data = bytes(&request["data"]);
     let found = match kind {
         "hello" => Ok(hello()),
-        "log" => log(&data).map(|records| json!({ "records": records })),
+        "log" => log(&data, None).map(|records| json!({ "records": records })),
+        "control_records" => control_records(&data),
+        "committed_records" => committed(&data),
+        "encode" => encode(request),
+        "offset_index" | "time_index" | "transaction_index" | "producer_snapshot" => {
+            entries(kind, &data, request["base_offset"].as_i64().unwrap_or_default())
+        }
         "type" => of_type(&data, request),
         _ => Err(Failure::Skipped(format!("does not answer {kind}"))),
     };
@@ -63,7 +76,10 @@ fn hello() -> Json {
         "protocol": 2,
         "name": "kafkaspec Rust",
         "version": env!("CARGO_PKG_VERSION"),
-        "kinds": ["log", "type"],
+        "kinds": [
+            "log", "control_records", "committed_records", "encode", "offset_index", "time_index",
+            "transaction_index", "producer_snapshot", "type",
+        ],
         "compression": COMPRESSION,
         "checksums": true,
     })
@@ -77,11 +93,17 @@ fn shown(bytes: Option<&[u8]>) -> Json {
     bytes.map_or(Json::Null, |bytes| Json::from(BASE64_STANDARD.encode(bytes)))
 }
 
-fn log(data: &[u8]) -> Result<Vec<Json>, Failure> {
-    let mut found = Vec::new();
-    let mut reader = Reader::new(Options { max_output: MAX_OUTPUT, ..Options::default() });
+fn reader() -> Reader {
+    Reader::new(Options { max_output: MAX_OUTPUT, ..Options::default() })
+}
+
+fn log(data: &[u8], transactions: Option<&Transactions>) -> Result<Vec<Json>, Failure> {
+    let (mut found, mut reader) = (Vec::new(), reader());
     for stored in Segment::new(data) {
         let stored = stored?;
+        if transactions.is_some_and(|known| known.hides(&stored.header)) {
+            continue;
+        }
         let records = reader.read(&stored)?;
         if stored.header.is_control {
             continue; // a consumer reads and verifies those too
@@ -102,6 +124,93 @@ fn log(data: &[u8]) -> Result<Vec<Json>, Failure> {
         }
     }
     Ok(found)
+}
+
+fn committed(data: &[u8]) -> Result<Json, Failure> {
+    let transactions = Transactions::of(data)?;
+    Ok(json!({ "records": log(data, Some(&transactions))? }))
+}
+
+fn control_records(data: &[u8]) -> Result<Json, Failure> {
+    let (mut found, mut reader) = (Vec::new(), reader());
+    for stored in Segment::new(data) {
+        for record in reader.control_records(&stored?)? {
+            let mut made = json!({ "offset": record.offset, "type": record.key.r#type });
+            if let Some(ControlRecordValue::EndTransactionMarker(marker)) = record.body {
+                made["coordinator_epoch"] = marker.coordinator_epoch.into();
+            }
+            found.push(made);
+        }
+    }
+    Ok(json!({ "control_records": found }))
+}
+
+fn entries(kind: &str, data: &[u8], base_offset: i64) -> Result<Json, Failure> {
+    let mut input = Input::new(data).complete();
+    let entries: Vec<Value> = match kind {
+        "offset_index" => {
+            let found = read_offset_index(&mut input, base_offset)?.entries;
+            found.iter().map(|entry| entry.value()).collect()
+        }
+        "time_index" => {
+            let found = read_time_index(&mut input, base_offset)?.entries;
+            found.iter().map(|entry| entry.value()).collect()
+        }
+        "transaction_index" => {
+            read_transaction_index(data)?.iter().map(|entry| entry.value()).collect()
+        }
+        _ => {
+            let found = read_producer_snapshot(&mut input)?;
+            found.verify_crc(data, 0)?;
+            found.entries.iter().map(|entry| entry.value()).collect()
+        }
+    };
+    Ok(json!({ "entries": entries.iter().map(tree).collect::<Vec<_>>() }))
+}
+
+fn encode(request: &Json) -> Result<Json, Failure> {
+    let optional = |text: &Json| text.is_string().then(|| bytes(text));
+    let given = request["records"].as_array().map_or(&[][..], Vec::as_slice);
+    let held: Vec<_> = given
+        .iter()
+        .map(|item| {
+            let headers = item["headers"].as_array().map_or(&[][..], Vec::as_slice).iter();
+            let pairs = headers.map(|pair| (bytes(&pair[0]), optional(&pair[1])));
+            (optional(&item["key"]), optional(&item["value"]), pairs.collect::<Vec<_>>())
+        })
+        .collect();
+    let records: Vec<Record> = given
+        .iter()
+        .zip(&held)
+        .map(|(item, (key, value, headers))| Record {
+            offset: item["offset"].as_i64().unwrap_or_default(),
+            timestamp: item["timestamp"].as_i64().unwrap_or(NONE),
+            key: key.as_deref(),
+            value: value.as_deref(),
+            headers: headers.iter().map(|(key, value)| (&key[..], value.as_deref())).collect(),
+        })
+        .collect();
+    let number = |name: &str| request[name].as_i64().unwrap_or(NONE);
+    let name = request["compression"].as_str().unwrap_or_default();
+    let Some(compression) = compression_id(name) else {
+        return Err(Failure::Skipped(format!("does not know compression {name}")));
+    };
+    let (magic, mut made) = (number("magic"), Vec::new());
+    if MAGICS.contains(&(magic, false)) {
+        write_messages(&mut made, &records, magic, compression)?;
+    } else {
+        let options = BatchOptions {
+            compression,
+            leader_epoch: number("partition_leader_epoch"),
+            producer_id: number("producer_id"),
+            producer_epoch: number("producer_epoch"),
+            base_sequence: number("base_sequence"),
+            is_transactional: request["transactional"] == true,
+            ..BatchOptions::default()
+        };
+        write_batch(&mut made, &records, &options)?;
+    }
+    Ok(json!({ "bytes": shown(Some(&made)) }))
 }
 
 /// A structure among the arguments of a type: its bytes, and its own arguments.

@@ -1,4 +1,5 @@
-//! Payloads after decompression, as Kafka's reader makes them, with a bound on the output.
+//! Payloads after decompression, as Kafka's reader makes them, with a bound on the output, and
+//! compressed as Kafka's writers make them.
 
 use crate::spec::entries::{compression_name, MAGICS};
 use crate::spec::runtime::Reason;
@@ -14,6 +15,8 @@ pub struct Refusal {
     pub detail: String,
 }
 
+const SNAPPY_MAGIC: &[u8] = b"\x82SNAPPY\0";
+
 type Result<T> = std::result::Result<T, Refusal>;
 
 fn corrupt(codec: &str, detail: impl fmt::Display) -> Refusal {
@@ -23,6 +26,11 @@ fn corrupt(codec: &str, detail: impl fmt::Display) -> Refusal {
 fn too_large(codec: &str, most: usize) -> Refusal {
     let detail = format!("{codec}: the output has more than {most} bytes");
     Refusal { reason: Reason::DecompressedTooLarge, detail }
+}
+
+fn unsupported(compression: i64) -> Refusal {
+    let detail = format!("there is no compression {compression} here");
+    Refusal { reason: Reason::UnsupportedCompression, detail }
 }
 
 /// Decompresses payloads, and keeps what the libraries need from one to the next.
@@ -70,10 +78,7 @@ impl Decompressor {
             Some("snappy") => self.snappy(payload, into, most),
             Some("lz4") => lz4(payload, magic != MAGICS[0].0, into, most),
             Some("zstd") => self.zstd(payload, into, most),
-            _ => Err(Refusal {
-                reason: Reason::UnsupportedCompression,
-                detail: format!("there is no compression {compression} here"),
-            }),
+            _ => Err(unsupported(compression)),
         }
     }
 
@@ -132,20 +137,19 @@ impl Decompressor {
     // A stream of snappy-java, or one raw block.
 
     fn snappy(&mut self, data: &[u8], into: &mut Vec<u8>, most: usize) -> Result<()> {
-        const MAGIC: &[u8] = b"\x82SNAPPY\0";
         const HEADER: usize = 16;
         const LENGTH: usize = 4;
-        if data.len() < HEADER || !data.starts_with(MAGIC) {
+        if data.len() < HEADER || !data.starts_with(SNAPPY_MAGIC) {
             return self.block(data, into, most);
         }
         let mut position = HEADER;
         while let Some(word) = data.get(position..).and_then(<[u8]>::first_chunk::<LENGTH>) {
-            if word[..] == MAGIC[..LENGTH] {
+            if word[..] == SNAPPY_MAGIC[..LENGTH] {
                 let Some(head) = data.get(position..position + HEADER) else {
                     let detail = "the data ends inside the header of a further stream";
                     return Err(corrupt("snappy", detail));
                 };
-                if !head.starts_with(MAGIC) {
+                if !head.starts_with(SNAPPY_MAGIC) {
                     if into.is_empty() {
                         return Ok(());
                     }
@@ -289,7 +293,6 @@ fn member_start(data: &[u8], position: usize) -> Option<usize> {
 
 /// The frame as Kafka reads it: it implements the frame itself, and differs from the standard.
 fn lz4(data: &[u8], checked: bool, into: &mut Vec<u8>, most: usize) -> Result<()> {
-    const STORED: u32 = 0x8000_0000;
     const MAX_RATIO: usize = 255; // one more byte of a length adds so many bytes of output
     let ended = || corrupt("lz4", "the data ends before the end mark");
     let (flags, largest, mut position) = frame_header(data, checked)?;
@@ -339,20 +342,21 @@ fn lz4(data: &[u8], checked: bool, into: &mut Vec<u8>, most: usize) -> Result<()
     }
 }
 
+const LZ4_MAGIC: [u8; 4] = [0x04, 0x22, 0x4d, 0x18];
+const VERSION: u8 = 0x40;
+const INDEPENDENT: u8 = 0x20;
 const BLOCK_CHECKSUM: u8 = 0x10;
 const CONTENT_CHECKSUM: u8 = 0x04;
+const STORED: u32 = 0x8000_0000;
 
 /// Returns the flags of a frame, the largest size of a block, and where the first block begins.
 fn frame_header(data: &[u8], checked: bool) -> Result<(u8, usize, usize)> {
-    const MAGIC: [u8; 4] = [0x04, 0x22, 0x4d, 0x18];
     const VERSION_MASK: u8 = 0xc0;
-    const VERSION: u8 = 0x40;
-    const INDEPENDENT: u8 = 0x20;
     const CONTENT_SIZE: u8 = 0x08;
     const RESERVED: u8 = 0x03;
     let cut = || corrupt("lz4", "the data ends inside the frame header");
     let head = data.first_chunk::<6>().ok_or_else(cut)?;
-    if head[..4] != MAGIC {
+    if head[..4] != LZ4_MAGIC {
         return Err(corrupt("lz4", "the data does not begin with the magic of a frame"));
     }
     let (flags, descriptor) = (head[4], head[5]);
@@ -375,4 +379,63 @@ fn frame_header(data: &[u8], checked: bool) -> Result<(u8, usize, usize)> {
         return Err(corrupt("lz4", "the checksum of the frame header does not match"));
     }
     Ok((flags, 1 << (2 * size_id + 8), end + 1))
+}
+
+/// Compresses a payload as Kafka's writers do, those of a magic.
+pub fn compress(compression: i64, magic: i64, payload: &[u8]) -> Result<Vec<u8>> {
+    match compression_name(compression) {
+        Some("none") => Ok(payload.to_vec()),
+        Some("gzip") => {
+            let made = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+            written("gzip", made, payload)?.finish().map_err(|error| corrupt("gzip", error))
+        }
+        Some("snappy") => to_snappy(payload),
+        Some("lz4") => Ok(to_lz4(payload, magic != MAGICS[0].0)),
+        Some("zstd") => {
+            let usual = zstd::DEFAULT_COMPRESSION_LEVEL;
+            zstd::stream::encode_all(payload, usual).map_err(|error| corrupt("zstd", error))
+        }
+        _ => Err(unsupported(compression)),
+    }
+}
+
+fn written<W: std::io::Write>(codec: &str, mut to: W, payload: &[u8]) -> Result<W> {
+    to.write_all(payload).map_err(|error| corrupt(codec, error))?;
+    Ok(to)
+}
+
+fn to_snappy(payload: &[u8]) -> Result<Vec<u8>> {
+    const CHUNK: usize = 32 << 10;
+    const VERSIONS: [u8; 8] = [0, 0, 0, 1, 0, 0, 0, 1];
+    let mut encoder = snap::raw::Encoder::new();
+    let mut made = [SNAPPY_MAGIC, &VERSIONS].concat();
+    for chunk in payload.chunks(CHUNK) {
+        let block = encoder.compress_vec(chunk).map_err(|error| corrupt("snappy", error))?;
+        made.extend_from_slice(&(block.len() as u32).to_be_bytes());
+        made.extend_from_slice(&block);
+    }
+    Ok(made)
+}
+
+/// Returns a frame of independent blocks, without checksums but that of its header, which of magic
+/// 0 covers the magic of the frame too.
+fn to_lz4(payload: &[u8], correct: bool) -> Vec<u8> {
+    const BLOCK: usize = 64 << 10;
+    const SIZE_ID: u8 = 4; // that of such blocks
+    let mut made = [&LZ4_MAGIC[..], &[VERSION | INDEPENDENT, SIZE_ID << 4]].concat();
+    let covered = if correct { &made[LZ4_MAGIC.len()..] } else { &made };
+    let sum = twox_hash::XxHash32::oneshot(0, covered);
+    made.push((sum >> 8) as u8);
+    for chunk in payload.chunks(BLOCK) {
+        let block = lz4_flex::block::compress(chunk);
+        let (word, bytes) = if block.len() < chunk.len() {
+            (block.len() as u32, block.as_slice())
+        } else {
+            (chunk.len() as u32 | STORED, chunk)
+        };
+        made.extend_from_slice(&word.to_le_bytes());
+        made.extend_from_slice(bytes);
+    }
+    made.extend_from_slice(&0_u32.to_le_bytes());
+    made
 }

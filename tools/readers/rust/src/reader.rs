@@ -4,8 +4,9 @@ use crate::compression::{Decompressor, Refusal};
 use crate::segment::{verify, Stored};
 use crate::spec::columns::{Columns, Span, ABSENT};
 use crate::spec::entries::{header, Header, MAGICS, UP_TO_MAGIC};
-use crate::spec::recordbatch::read_entry;
+use crate::spec::recordbatch::{compression_type, read_entry};
 use crate::spec::runtime::{Error, Input, Reason};
+use crate::transactions::ControlRecord;
 
 /// How records are read.
 #[derive(Clone, Copy, Debug)]
@@ -104,7 +105,7 @@ impl Reader {
         if head.is_batch && head.num_records == Some(0) {
             return Ok(Records { columns: &self.columns, buffer: stored.bytes });
         }
-        if head.compression == 0 {
+        if head.compression == compression_type::NONE {
             self.plain(stored)?;
             return Ok(Records { columns: &self.columns, buffer: stored.bytes });
         }
@@ -118,6 +119,23 @@ impl Reader {
             self.wrapped(stored)?;
         }
         Ok(Records { columns: &self.columns, buffer: &self.payload })
+    }
+
+    /// Reads the control records of an entry; there are none without the control attribute.
+    ///
+    /// The columns of offsets, keys and values have to be wanted, as they are by default.
+    pub fn control_records<'r>(
+        &'r mut self,
+        stored: &Stored<'r>,
+    ) -> Result<Vec<ControlRecord<'r>>, Error> {
+        if !stored.header.is_control {
+            return Ok(Vec::new());
+        }
+        let records = self.read(stored)?.iter();
+        let placed = |error: Error| {
+            error.inside(stored.header.payload_place.0).at(stored.payload_position())
+        };
+        records.map(|record| ControlRecord::read(&record).map_err(placed)).collect()
     }
 
     fn plain(&mut self, stored: &Stored<'_>) -> Result<(), Error> {
@@ -167,7 +185,7 @@ impl Reader {
             let stop = position + input.position();
             let inner = found.map(|entry| {
                 let found = Inner::of(&header(&entry));
-                if found.compression == 0 {
+                if found.compression == compression_type::NONE {
                     columns.push_message(payload, &entry);
                 }
                 found
@@ -244,7 +262,7 @@ fn refusal(
     position: usize,
     options: &Options,
 ) -> Option<Error> {
-    if inner.compression != 0 {
+    if inner.compression != compression_type::NONE {
         let detail = "a compressed message inside a compressed message";
         let mut error = about(stored, Reason::NestedCompression, detail);
         error.inner_position = Some(position as u64);

@@ -5,7 +5,7 @@ use crate::spec::entries::{
     header, stored_size, Checksum, ChecksumFunction, Header, FRAMING, LEAST_MESSAGE, UP_TO_MAGIC,
 };
 use crate::spec::recordbatch::{read_entry, Entry};
-use crate::spec::runtime::{Error, Input, Reason};
+use crate::spec::runtime::{Error, Input};
 
 /// Why bytes at the end of a log are no entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,9 +76,38 @@ pub(crate) fn verify(entry: &[u8], expected: &Checksum, position: u64) -> Result
     if computed == expected.stored {
         return Ok(());
     }
-    let detail = format!("the checksum is {:#x}, that of the bytes {computed:#x}", expected.stored);
     let at = position + expected.position as u64;
-    Err(Error::new(Reason::ChecksumMismatch, detail, at, expected.place))
+    Err(Error::mismatch(at, expected.stored, computed, expected.place))
+}
+
+/// What begins at a place of a log.
+pub(crate) enum Next {
+    /// An entry of so many bytes.
+    Entry(u64),
+    /// The end; zeros are not told here from other sizes that no entry can have.
+    End(TailReason),
+}
+
+/// Returns what begins where some bytes do.
+///
+/// They may be fewer than the `left` bytes up to the end of the log, but not fewer than up to a
+/// magic.
+pub(crate) fn next_at(bytes: &[u8], left: u64) -> Next {
+    let size = match stored_size(bytes) {
+        Some(size) if left >= UP_TO_MAGIC as u64 => size,
+        _ => return Next::End(TailReason::Short),
+    };
+    if size < LEAST_MESSAGE {
+        return Next::End(TailReason::Corrupt);
+    }
+    if size as u64 > left - FRAMING as u64 {
+        return Next::End(TailReason::Torn);
+    }
+    Next::Entry(FRAMING as u64 + size as u64)
+}
+
+pub(crate) fn is_zero(bytes: &[u8]) -> bool {
+    bytes.iter().all(|&byte| byte == 0)
 }
 
 /// The entries of a log.
@@ -129,27 +158,24 @@ impl<'a> Iterator for Segment<'a> {
     fn next(&mut self) -> Option<Self::Item> {
         let rest = &self.bytes[self.at..];
         let position = self.reached();
-        let size = match stored_size(rest) {
-            Some(size) if rest.len() >= UP_TO_MAGIC => size,
-            _ => {
-                self.end(TailReason::Short);
-                return None;
+        match next_at(rest, rest.len() as u64) {
+            Next::Entry(size) => {
+                let size = size as usize;
+                self.at += size;
+                Some(Stored::read(&rest[..size], position))
             }
-        };
-        if size < LEAST_MESSAGE {
-            if rest.iter().all(|&byte| byte == 0) {
+            Next::End(TailReason::Corrupt) if !is_zero(rest) => {
+                self.end(TailReason::Corrupt);
+                Some(Stored::read(rest, position))
+            }
+            Next::End(TailReason::Corrupt) => {
                 self.end(TailReason::Zeros);
-                return None;
+                None
             }
-            self.end(TailReason::Corrupt);
-            return Some(Stored::read(rest, position));
+            Next::End(reason) => {
+                self.end(reason);
+                None
+            }
         }
-        if size as u64 > (rest.len() - FRAMING) as u64 {
-            self.end(TailReason::Torn);
-            return None;
-        }
-        let stop = FRAMING + size as usize;
-        self.at += stop;
-        Some(Stored::read(&rest[..stop], position))
     }
 }
