@@ -100,6 +100,23 @@ def test_files_of_two_log_directories_are_told_apart(page: Explorer, tmp_path: P
     assert page.rows("folders") == 2
 
 
+def test_long_names_show_both_of_their_ends(browser: Browser, tmp_path: Path) -> None:
+    """On a narrow screen, names that differ at their beginning or at their end look different."""
+    middle = "payments.settlement.events.of.all.regions"
+    names = [f"{home}.{middle}-{number}" for home in ("eu", "us") for number in (0, 1)]
+    for name in names:
+        shutil.copytree(LOGS / "plain-0", tmp_path / "logs" / name)
+    with explorer(browser, viewport={"width": 400, "height": 800}) as page:
+        _folder(page, tmp_path / "logs")
+        _overview(page)
+        rows = page.page.locator("#folders .sizer .row .name")
+        assert [text.replace("\n", "").split("/")[-1] for text in rows.all_text_contents()] == names
+        cells = {row.screenshot() for row in rows.all()}
+        assert len(cells) == len(names)
+        for part in rows.locator(".stem").all():
+            assert part.evaluate("node => node.clientWidth > 40")
+
+
 @pytest.mark.parametrize("name", ["sound", "damaged"])
 def test_a_sample_opens_at_once(page: Explorer, tmp_path: Path, name: str) -> None:
     page.page.click(f"#sample-{name}")

@@ -27,6 +27,9 @@ KINDS: Final = {
 """Pages of each kind, and what is to be seen on them."""
 VIEWS: Final = (("light", 1280), ("dark", 360), ("dark", 1280), ("light", 360))
 _RULES: Final = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
+FRONT: Final = "index.html"
+_CUT: Final = """() => [...document.querySelectorAll('article pre code')].some(
+  box => box.getBoundingClientRect().top < innerHeight && box.scrollWidth > box.clientWidth)"""
 _WIDER: Final = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 
 
@@ -72,6 +75,8 @@ def _view(
             yield f"{kind}: the target is out of sight"
         if page.evaluate(_WIDER) > 0:
             yield f"{kind}: wider than the window"
+        if kind == FRONT and width > 1000 and page.evaluate(_CUT):
+            yield f"{kind}: a line of its first screen runs out of its box"
         name = path.removesuffix(".html").replace("/", "-")
         page.screenshot(path=pictures / f"{name}-{scheme}-{width}.png")
         if path != "404.html":

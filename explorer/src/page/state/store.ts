@@ -200,6 +200,18 @@ export const listedFiles = computed(() => {
   const words = filter.value.toLowerCase().split(/\s+/).filter(Boolean);
   return files.value.filter(({ info }) => words.every((word) => info.path.toLowerCase().includes(word)));
 });
+/** How many signs all folders begin with: that of the folders above all of them. */
+const above = computed(() => {
+  let [first = '', ...others] = files.value.map(({ dir }) => dir.slice(0, dir.lastIndexOf('/') + 1));
+  for (const dir of others) while (!dir.startsWith(first)) first = first.slice(0, first.lastIndexOf('/', first.length - 2) + 1);
+  return first.length;
+});
+
+/** The name of a folder without what it has in common with all others. */
+export function ownName(dir: string): string {
+  return dir.slice(above.value);
+}
+
 export const opened = computed(() => files.value.length > 0);
 
 export function problem(error: unknown): ErrorData {

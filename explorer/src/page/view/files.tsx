@@ -1,6 +1,6 @@
 /** The list of files, by folder. */
 import type { JSX } from 'preact';
-import { attempt, choose, current, files, filter, listedFiles, surveyed, toOverview, type Open } from '../state/store';
+import { attempt, choose, current, files, filter, listedFiles, ownName, surveyed, toOverview, type Open } from '../state/store';
 import { bytes, printable } from '../state/format';
 import { VirtualTable } from './virtual';
 
@@ -9,9 +9,26 @@ const COLUMNS = [
   { name: 'Size', kind: 'number' },
 ];
 
+/** A name of which both ends are shown where it does not fit: names differ at either. */
+export function Ends({ name }: { name: string }): JSX.Element {
+  const signs = [...name];
+  const half = signs.length >> 1;
+  return (
+    <>
+      <span class="stem">
+        <bdi>{signs.slice(0, half).join('')}</bdi>
+      </span>
+      <span class="stem digits">
+        <bdi>{signs.slice(half).join('')}</bdi>
+      </span>
+    </>
+  );
+}
+
 interface Line {
   file: Open | null;
   text: string;
+  title: string;
 }
 
 function linesOf(all: Open[]): Line[] {
@@ -20,9 +37,10 @@ function linesOf(all: Open[]): Line[] {
   for (const file of all) {
     if (file.dir !== folder) {
       folder = file.dir;
-      if (folder) found.push({ file: null, text: printable(folder) });
+      if (folder) found.push({ file: null, text: printable(ownName(folder)), title: printable(folder) });
     }
-    found.push({ file, text: printable(file.info.name) });
+    const text = printable(file.info.name);
+    found.push({ file, text, title: text });
   }
   return found;
 }
@@ -95,12 +113,16 @@ export function Files(): JSX.Element {
         const damage = file?.known.some((one) => one.severity === 'error');
         const tail = !damage && file?.known.some((one) => one.severity === 'warning');
         return [
-          <span title={line.text} class={damage ? 'file damaged' : tail ? 'file warned' : 'file'}>
+          <span title={line.title} class={damage ? 'file damaged' : tail ? 'file warned' : 'file'}>
             {damage && <span>▲ </span>}
             {tail && <span>■ </span>}
-            <span class={file && stem(line.text) === line.text ? 'stem' : 'stem digits'}>
-              <bdi>{file ? short(stem(line.text)) : line.text}</bdi>
-            </span>
+            {file ? (
+              <span class={stem(line.text) === line.text ? 'stem' : 'stem digits'}>
+                <bdi>{short(stem(line.text))}</bdi>
+              </span>
+            ) : (
+              <Ends name={line.text} />
+            )}
             {file && <span>{line.text.slice(stem(line.text).length)}</span>}
           </span>,
           file ? bytes(file.info.size) : '',

@@ -2,8 +2,9 @@
 import { signal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { bytes, count, many, printable, time } from '../state/format';
-import { attempt, chooseAt, choose, filter, layout, listedFiles, goToByte, surveyed, type Open } from '../state/store';
+import { attempt, chooseAt, choose, filter, layout, listedFiles, goToByte, ownName, surveyed, type Open } from '../state/store';
 import type { Finding } from '../../engine/api';
+import { Ends } from './files';
 import { VirtualTable } from './virtual';
 
 const COLUMNS = [
@@ -197,9 +198,7 @@ export function Overview(): JSX.Element {
             const name = folder.dir || '(no folder)';
             return [
               <span class="file" title={printable(name)}>
-                <span class="stem digits">
-                  <bdi>{printable(name)}</bdi>
-                </span>
+                <Ends name={printable(ownName(folder.dir) || name)} />
               </span>,
               found(folder),
               folder.segments.length ? count(folder.segments.length) : '',
