@@ -43,6 +43,7 @@ LIMITS = HERE / "LIMITS.md"
 
 NAMED = "segments, with the columns that the query uses in `.schema`"
 BINARY, KAFKA, PREPARED = "`binaryFile`, `mapInPandas`", "Spark's Kafka source", "prepared batches"
+COUNTED = "a Python source that reads nothing"
 
 _ROUNDS = 5
 _SHAPES = {Shape(100): 256 * MIB, Shape(KIB): 512 * MIB}
@@ -160,9 +161,14 @@ def _compare(spark: SparkSession, rows: Rows, outcome: Outcome, rounds: int, why
     }
     one = {**plain, NAMED: lambda: rows.segments(spark, ("offset",))}
     two = {**plain, NAMED: lambda: rows.segments(spark, ("value", "offset"))}
+    headers: Sources = {
+        OURS: lambda: rows.headers(spark),
+        PARQUET: plain[PARQUET],
+        COUNTED: lambda: rows.counted(spark),
+    }
     cases: list[tuple[str, queries.Query, Sources]] = [
         (COUNT, queries.count, one),
-        (HEADERS, queries.count_by_headers, {**plain, OURS: lambda: rows.headers(spark)}),
+        (HEADERS, queries.count_by_headers, headers),
         (AGGREGATE, queries.aggregate, two),
         (NARROW, queries.narrow, small),
         (WRITE, queries.to_parquet(rows.root / "written"), plain),
@@ -231,7 +237,8 @@ def page(outcome: Outcome, rounds: int, seen: list[Rows]) -> str:
         " turns; a ratio is the median of the ratios within each round. Parquet is what Spark"
         " writes of the same rows with its own settings. Before anything is timed, all sources have"
         f' given the same rows. "{PREPARED}" hands over one decoded batch again and again: the most'
-        " that a data source in Python can reach. For the tables of a lake, the peer is Spark's job"
+        " that a data source in Python can reach; for counts, a source that opens no file, and gives"
+        " one row. For the tables of a lake, the peer is Spark's job"
         " from Parquet to Parquet, both zstd, on the rows of `raw`; ours also writes `batches`, and"
         " commits.\n",
         "## Gates\n",
