@@ -19,6 +19,7 @@ _NAMES = (
     "threads",
     "imports",
     "java",
+    "languages",
     "dump",
     "json_lines",
     "messages",

@@ -13,9 +13,14 @@ from pathlib import Path
 import pytest
 
 import kafkaspec as ks
+from kafkaspec.broker.index_rules import Rule
 from kafkaspec.conformance.levels import CaseLevel
+from kafkaspec.files.names import OFFSET_INDEX, TIME_INDEX
+from kafkaspec.writing.comparison import Comparison
 from tests import goldens
 from tests.readers.running import agrees_on_changed_logs, looks_up_as_ours
+from tests.writing.golden_settings import PER_BATCH, RESTARTED, numbers, partitions
+from tools.golden.again import index_interval
 from tools.readers.go import GENERATED, HERE, put_together
 
 LEVELS = (
@@ -96,16 +101,73 @@ def test_the_reader_passes_the_kit_on_cases_and_on_golden_segments(testee: str) 
         assert (counts["not_supported"] > 0) is (level is CaseLevel.INDEXES)  # text files
 
 
+def built(module: Path, name: str) -> Path:
+    """Build a program that is beside this file, and return its path."""
+    folder = module / f"{name}_program"
+    folder.mkdir()
+    shutil.copy(Path(__file__).with_name(f"{name}.go"), folder)
+    go(module, "build", "-o", name, f"./{folder.name}")
+    return module / name
+
+
 @pytest.mark.slow
 def test_look_ups_are_ours_also_with_a_wrong_index(module: Path, tmp_path: Path) -> None:
-    (module / "looked").mkdir()
-    shutil.copy(Path(__file__).with_name("look_up.go"), module / "looked" / "main.go")
-    go(module, "build", "-o", "look_up", "./looked")
+    program = built(module, "look_up")
 
     def ask(log: Path, how: str, numbers: Sequence[int]) -> list[int]:
-        return list(map(int, go_run(module / "look_up", str(log), how, *map(str, numbers))))
+        return list(map(int, go_run(program, str(log), how, *map(str, numbers))))
 
     looks_up_as_ours(tmp_path, ask)
+
+
+@pytest.fixture(scope="module")
+def writer(module: Path) -> Path:
+    """A program that writes partitions, and the indexes of logs."""
+    return built(module, "write_log")
+
+
+@pytest.mark.slow
+def test_nothing_is_wrong_with_a_partition_that_it_writes(writer: Path, tmp_path: Path) -> None:
+    partition = tmp_path / "written-0"
+    partition.mkdir()
+    go_run(writer, "partition", str(partition), "7")
+    report = ks.verify(partition)
+    assert report.findings == []
+    assert report.totals.records > 4000
+    for rule in (Rule.RECOVERY, Rule.APPEND):
+        made = ks.rebuild_indexes(partition, rule=rule).files
+        assert {Path(file.name).suffix for file in made} >= {OFFSET_INDEX, TIME_INDEX}
+        indexes = [file for file in made if Path(file.name).suffix in (OFFSET_INDEX, TIME_INDEX)]
+        assert len(indexes) == 6
+        assert all(file.entries > 20 for file in indexes)
+        assert {file.comparison for file in indexes} == {Comparison.EQUAL}, rule
+
+
+@pytest.mark.slow
+def test_indexes_of_the_logs_of_brokers_are_theirs(writer: Path, tmp_path: Path) -> None:
+    """Brokers index each batch since 3.9.1; a restart within a segment shows in its indexes."""
+    logs: dict[int, list[Path]] = {}
+    for path in partitions():
+        if numbers(path.parts[-3]) >= PER_BATCH and not path.name.startswith(RESTARTED):
+            logs.setdefault(index_interval(path), []).extend(sorted(path.glob("*.log")))
+    compared = entries = 0
+    for interval, found in logs.items():
+        folders = [tmp_path / f"{interval}-{number}" for number in range(len(found))]
+        for folder in folders:
+            folder.mkdir()
+        stems = [folder / log.stem for folder, log in zip(folders, found, strict=True)]
+        pairs = [str(path) for pair in zip(found, stems, strict=True) for path in pair]
+        go_run(writer, "indexes", str(interval), *pairs)
+        for log, stem in zip(found, stems, strict=True):
+            for suffix in (OFFSET_INDEX, TIME_INDEX):
+                theirs = log.with_suffix(suffix).read_bytes()
+                ours = stem.with_name(f"{stem.name}{suffix}").read_bytes()
+                assert theirs[: len(ours)] == ours, log
+                assert not any(theirs[len(ours) :]), log  # preallocated
+                compared += 1
+                entries += len(ours) > 0
+    assert compared > 300
+    assert entries > 100
 
 
 def go_run(program: Path, *arguments: str) -> list[str]:

@@ -6,6 +6,11 @@ from pathlib import Path
 
 from tests import goldens
 
+PER_BATCH = (3, 9, 1)
+"""From this version on, rebuilt indexes equal those of the broker."""
+RESTARTED = ("leader-epochs", "__")
+"""Scenarios whose broker was stopped and started while a segment was open."""
+
 
 def numbers(version: str) -> tuple[int, ...]:
     """A version so that it can be compared."""

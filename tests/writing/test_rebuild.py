@@ -20,17 +20,12 @@ from kafkaspec.writing.comparison import Comparison
 from kafkaspec.writing.rebuilt import RebuildReport, RebuiltFile
 from tests import goldens
 from tests.loops import each
-from tests.writing.golden_settings import numbers, partitions
+from tests.writing.golden_settings import PER_BATCH, RESTARTED, numbers, partitions
 from tools.golden.again import index_interval, is_modern
-
-PER_BATCH = (3, 9, 1)
-"""From this version on, rebuilt indexes equal those of the broker."""
 
 MODERN = [path for path in partitions() if is_modern(path)]
 CLEANED = "compacted"
 METADATA = "__cluster_metadata-0"
-RESTARTED = ("leader-epochs", "__")
-"""Scenarios whose broker was stopped and started while a segment was open."""
 
 
 def rebuild(path: Path, rule: str, out: Path | None = None) -> RebuildReport:

@@ -190,24 +190,36 @@ func TestEveryCutAndEveryChangedByteIsRefused(t *testing.T) {
 func TestRangesAreAsBytes(t *testing.T) {
 	var data []byte
 	records := sample(3000)
+	indexes := NewIndexes(records[0].Offset, IndexInterval)
 	for i := 0; i < len(records); i += 100 {
+		begin := len(data)
 		var err error
 		if data, err = AppendBatch(data, records[i:i+100], NewBatchOptions()); err != nil {
 			t.Fatal(err)
 		}
-	}
-	segment := &Segment{Log: bytes.NewReader(data), Size: int64(len(data)), BaseOffset: records[0].Offset}
-	for _, i := range []int{0, 1, 99, 100, 1234, 2999} {
-		found, err := segment.FindOffset(records[i].Offset - 1)
-		if err != nil || found == nil {
-			t.Fatal(found, err)
-		}
-		if got := found.Batch.Records.Offset[found.Row]; got != records[i].Offset {
-			t.Errorf("offset %d instead of %d", got, records[i].Offset)
+		if err = indexes.Append(data[begin:]); err != nil {
+			t.Fatal(err)
 		}
 	}
-	if found, err := segment.FindOffset(records[2999].Offset + 1); found != nil || err != nil {
-		t.Error("a record after the last one")
+	plain := Segment{Log: bytes.NewReader(data), Size: int64(len(data)), BaseOffset: records[0].Offset}
+	indexed := plain
+	var err error
+	if indexed.Index, indexed.TimeIndex, err = indexes.Files(); err != nil || len(indexed.Index) == 0 {
+		t.Fatal("no indexes", err)
+	}
+	for _, segment := range []Segment{plain, indexed} {
+		for _, i := range []int{0, 1, 99, 100, 1234, 2999} {
+			found, err := segment.FindOffset(records[i].Offset - 1)
+			if err != nil || found == nil {
+				t.Fatal(found, err)
+			}
+			if got := found.Batch.Records.Offset[found.Row]; got != records[i].Offset {
+				t.Errorf("offset %d instead of %d", got, records[i].Offset)
+			}
+		}
+		if found, err := segment.FindOffset(records[2999].Offset + 1); found != nil || err != nil {
+			t.Error("a record after the last one")
+		}
 	}
 	count, reader := 0, NewRangeReader(bytes.NewReader(data), 0, int64(len(data)), Options{})
 	for {
@@ -222,6 +234,36 @@ func TestRangesAreAsBytes(t *testing.T) {
 	}
 	if count != len(records) {
 		t.Errorf("%d records instead of %d", count, len(records))
+	}
+}
+
+func TestIndexesRefuseWhatTheyCannotSay(t *testing.T) {
+	for _, base := range []int64{101, 100 - 1<<31} {
+		data, err := AppendBatch(nil, sample(1), NewBatchOptions())
+		if err != nil {
+			t.Fatal(err)
+		}
+		indexes := NewIndexes(base, 0)
+		if err = indexes.Append(data); err != nil {
+			t.Fatal(err) // the first entry is in no index
+		}
+		if err = indexes.Append(data); err == nil {
+			t.Errorf("offset 100 of a segment from %d on", base)
+		}
+	}
+	data, err := AppendBatch(nil, sample(1), NewBatchOptions())
+	indexes := NewIndexes(0, 0)
+	for i := 0; i < 2 && err == nil; i++ {
+		err = indexes.Append(data)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err = indexes.Append(data); err == nil {
+		t.Error("an offset that does not ascend")
+	}
+	if err = indexes.Append(data[:len(data)-1]); err == nil {
+		t.Error("a batch that is cut")
 	}
 }
 
