@@ -237,7 +237,7 @@ def page(outcome: Outcome, rounds: int, seen: list[Rows]) -> str:
         " turns; a ratio is the median of the ratios within each round. Parquet is what Spark"
         " writes of the same rows with its own settings. Before anything is timed, all sources have"
         f' given the same rows. "{PREPARED}" hands over one decoded batch again and again: the most'
-        " that a data source in Python can reach; for counts, a source that opens no file, and gives"
+        " that a data source in Python can reach; for counts, one that opens no file, and gives"
         " one row. For the tables of a lake, the peer is Spark's job"
         " from Parquet to Parquet, both zstd, on the rows of `raw`; ours also writes `batches`, and"
         " commits.\n",
