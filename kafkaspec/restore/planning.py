@@ -257,14 +257,11 @@ class RestorePlanner:
             read = [*report.lost, *(each for each in lost if each.reason is MissingWhy.TAIL)]
         for each in read:
             for offsets in [None] if each.offsets is None else unfilled(each.offsets, filled):
-                self._find(
-                    RestoreReason.LOST_OFFSETS, each.message, file=taken.path, offsets=offsets,
-                    **place,
-                )  # fmt: skip
+                self._find_lost_offsets(taken, each.message, offsets)
         log = self._loadable(choice, log)
         for offsets in _between_tiers(choice):
             text = "neither the log nor remote storage has them"
-            self._find(RestoreReason.LOST_OFFSETS, text, file=taken.path, offsets=offsets, **place)
+            self._find_lost_offsets(taken, text, offsets)
         if cut is not None:
             end = taken.content.end_offset
             text = f"batches from offset {cut} on are left out"
@@ -295,12 +292,34 @@ class RestorePlanner:
     def _log_starts(self) -> None:
         starts = {}
         for place, item in self.served.items():
-            start = item.choice.log_start
+            start, end = item.choice.log_start, item.log.log_end_offset
+            self._find_before_first(item.choice)
+            if start > end and item.cut is None:  # as LogLoader does
+                text = f"the log start offset {start} is after the end, {end}: no broker serves"
+                text += f" anything of the log, which begins again at {start}"
+                self._find_lost_offsets(item.choice.taken, text, OffsetRange(end, start))
+                item.log = self.staging.begin_again(*place, start)
             if start > (item.log.first_base_offset or 0) or self._remote_copy(item) is not None:
                 starts[place] = min(start, item.log.log_end_offset)
         self.staging.put_log_starts(starts)
         for item in self.served.values():
             item.log = Partition(item.log.path)
+
+    def _find_before_first(self, choice: Choice) -> None:
+        """Say what is between the log start offset and the first segment.
+
+        A broker begins with that segment. It lists only logs that begin within one, or in remote
+        storage, so such an offset is from before a crash, or segments are gone.
+        """
+        taken = choice.taken
+        first, listed = taken.log.first_base_offset or 0, max(taken.listed or 0, 0)
+        known = any(each.reason is MissingWhy.START for each in taken.content.lost)
+        tiered = any(each.is_remote for each in (taken, *choice.others))
+        if taken.listed is None or listed >= first or known or tiered:
+            return
+        text = f"the log start offset {listed} is before the first segment, {first}: what is"
+        text += " between was deleted before a crash, is in remote storage, or is lost"
+        self._find_lost_offsets(taken, text, OffsetRange(listed, first), Strength.UNKNOWN)
 
     # -- what is appended ---------------------------------------------------------------------
 
@@ -623,6 +642,18 @@ class RestorePlanner:
         if state.left_out:
             text = f"records that cannot be decoded: {state.left_out}"
             self._find(RestoreReason.UNDECODED, text, topic=topic)
+
+    def _find_lost_offsets(
+        self,
+        copy: PartitionCopy,
+        message: str,
+        offsets: OffsetRange | None,
+        strength: Strength = Strength.PROOF,
+    ) -> None:
+        self._find(
+            RestoreReason.LOST_OFFSETS, message, file=copy.path, offsets=offsets,
+            strength=strength, topic=copy.topic, partition=copy.partition,
+        )  # fmt: skip
 
     def _find(self, reason: RestoreReason, message: str, **more: Any) -> None:
         self.findings.append(RestoreFinding(reason=reason, message=message, **more))

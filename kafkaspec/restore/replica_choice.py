@@ -68,7 +68,7 @@ def choose(replicas: Sequence[PartitionCopy], preferred: Collection[Path] = ()) 
     if any(each.is_remote for each in order):
         start = _start_of_tiered(order)
     else:
-        start = max(each.log.log_start_offset or 0 for each in order)
+        start = max(each.log_start for each in order)
     why = _why(taken, others, asked=bool(wanted))
     epoch, mark = max([NONE, *epochs]) + 1, max(marks, default=None)
     choice = Choice(taken, others, why, epoch, start, mark)
@@ -98,8 +98,7 @@ def _start_of_tiered(copies: Sequence[PartitionCopy]) -> int:
     before it deletes segments, and writes the checkpoint later.
     """
     first = min(copy.log.first_base_offset or 0 for copy in copies)
-    listed = [copy.log.log_start_checkpoint for copy in copies if not copy.is_remote]
-    known = [start for start in listed if start is not None]
+    known = [copy.listed for copy in copies if copy.listed is not None]
     start = max(known, default=first)
     deleted = [copy.deleted for copy in copies if copy.deleted is not None]
     return max(start, first) if deleted and min(deleted) < first else start

@@ -66,6 +66,7 @@ class PartitionCopy:
         owner: what ``meta.properties`` of that directory says; None without it.
         topic_id: of its topic, None if it has no ``partition.metadata``.
         content: what it holds.
+        listed: its log start offset by the checkpoint; None if that says nothing.
         deleted: of a copy in remote storage, the first offset of a segment that is left out since
             a broker was deleting it; None for none.
     """
@@ -75,6 +76,7 @@ class PartitionCopy:
     owner: MetaProperties | None
     topic_id: str | None
     content: LogContent
+    listed: int | None = None
     deleted: int | None = None
 
     @property
@@ -98,6 +100,11 @@ class PartitionCopy:
         """Its number."""
         assert self.log.partition is not None
         return self.log.partition
+
+    @property
+    def log_start(self) -> int:
+        """Where a broker lets it begin: it does not believe a checkpoint that says less."""
+        return max(self.listed or 0, self.log.first_base_offset or 0)
 
     @property
     def is_remote(self) -> bool:
@@ -256,7 +263,13 @@ def _replica(
         text = None if log.topic_id is None else kafka_uuid.to_text(log.topic_id)
     except KafkaSpecError as error:  # the records are there all the same
         found.findings.append(_unreadable(error, log.topic, log.partition))
-    return PartitionCopy(log, path, owner, text, content_of(log, at))
+    listed = None
+    try:
+        listed = None if is_mounted(log.path) else log.log_start_checkpoint
+    except KafkaSpecError as error:
+        if (problem := _unreadable(error)) not in found.findings:  # of each partition that is there
+            found.findings.append(problem)
+    return PartitionCopy(log, path, owner, text, content_of(log, at), listed)
 
 
 def content_of(log: Partition, at: int | None = None) -> LogContent:

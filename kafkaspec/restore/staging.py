@@ -104,6 +104,11 @@ class RestoredLogs:
         (target / f"{start:020}{files.LOG}").touch()
         return Partition(target)
 
+    def begin_again(self, topic: str, partition: int, start: int) -> Partition:
+        """Put an empty partition that begins at an offset in the place of a staged one."""
+        shutil.rmtree(self.path / f"{topic}-{partition}")
+        return self.make(topic, partition, start)
+
     def _put_epochs(self, target: Path, epochs: Sequence[EpochEntry]) -> None:
         if epochs:
             data = leader_epoch_checkpoint.serialize(epochs)

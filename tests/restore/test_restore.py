@@ -39,7 +39,7 @@ from kafkaspec.restore.coordinator_topics import java_hash, partition_count
 from kafkaspec.restore.feature_levels import FEATURE_LEVELS
 from kafkaspec.restore.restore_plan import RestorePlan, RestoreReason, RestoreVerdict
 from kafkaspec.restore.restoring import restore
-from kafkaspec.results import OffsetRange
+from kafkaspec.results import OffsetRange, Strength
 from kafkaspec.scenarios.making import scenario
 from kafkaspec.state.cluster import read_cluster
 from kafkaspec.state.groups import read_groups
@@ -48,6 +48,7 @@ from kafkaspec.state.message_bytes import message_bytes
 from kafkaspec.state.remote import read_remote_segments
 from kafkaspec.state.share import read_deliveries
 from tests.goldens import GOLDEN, VERSIONS
+from tests.kafka import start_answers, start_cases
 from tests.restore.damages import DAMAGES, assert_served_or_named, damaged_logs
 from tests.serving import object_store
 from tests.work import lines
@@ -330,6 +331,53 @@ def test_a_log_start_of_any_copy_holds(tmp_path: Path) -> None:
     (item,) = (each for each in plan.partitions if each.topic == "deleted-records")
     assert item.log_start == start != 0
     assert _records(tmp_path / "out/logs/deleted-records-0")[0].offset == start
+
+
+@pytest.mark.slow
+def test_a_log_start_outside_the_log_does_what_it_does_to_a_broker(tmp_path: Path) -> None:
+    """By what brokers were recorded to make of such a checkpoint: ``tests/kafka/test_start.py``."""
+    release, end, compared = "4.3.1", 45, 0
+    for case in start_cases.cases(release):
+        if not case.clean or not case.name.startswith("log start "):
+            continue
+        offset = int(case.name.removeprefix("log start "))
+        _, trees = start_answers.recorded()[release][case.name]
+        left = trees[0]["segments-0"]
+        first = min(int(name.removesuffix(names.LOG)) for name in left)
+        (logs,) = case.make(release, tmp_path / case.name)
+        plan = restore(logs, tmp_path / case.name / "out", write=True, include=["segments"])
+        (item,) = (each for each in plan.partitions if each.topic == "segments")
+        assert item.log_start == max(offset, first), case.name
+        assert item.end_offset == (end if offset <= end else first), case.name
+        path = tmp_path / case.name / "out/logs/segments-0"
+        offsets = [each.offset for each in _records(path)]
+        assert offsets == list(range(item.log_start, item.end_offset)), case.name
+        assert (offset > end) == (not any(left.values())), case.name
+        lost = [
+            each.offsets
+            for each in plan.findings
+            if each.reason is RestoreReason.LOST_OFFSETS and each.topic == "segments"
+        ]
+        assert lost == ([(end, offset)] if offset > end else []), case.name
+        compared += 1
+    assert compared == 8
+
+
+def test_a_log_start_before_the_first_segment_is_named(tmp_path: Path) -> None:
+    """A broker takes the first segment; whether the rest was deleted or lost, nobody knows."""
+    source = tmp_path / "logs"
+    shutil.copytree(_NEWEST / "deleted-records-0", source / "deleted-records-0")
+    (source / names.LOG_START_OFFSETS).write_text("0\n1\ndeleted-records 0 5\n")
+    plan = restore(source)
+    (item,) = plan.partitions
+    assert item.log_start == 24
+    (lost,) = (each for each in plan.findings if each.reason is RestoreReason.LOST_OFFSETS)
+    assert (lost.offsets, lost.strength) == (OffsetRange(5, 24), Strength.UNKNOWN)
+    (source / names.LOG_START_OFFSETS).write_text("no number\n")
+    plan = restore(source)
+    assert plan.partitions[0].log_start == 24  # what was deleted within a segment comes back
+    (found,) = (each for each in plan.findings if each.reason is RestoreReason.UNREADABLE)
+    assert found.file == str(source / names.LOG_START_OFFSETS)
 
 
 def test_a_hole_is_filled_from_another_copy(tmp_path: Path) -> None:
