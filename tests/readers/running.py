@@ -7,12 +7,19 @@ import random
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
+from itertools import islice
 from pathlib import Path
 
 import kafkaspec as ks
 from kafkaspec._generated.layout import LAYOUTS
+from kafkaspec.conformance.cases import Case, Items
+from kafkaspec.conformance.differential import LogComparison
+from kafkaspec.conformance.process import Testee
+from kafkaspec.conformance.protocol import RequestKind
+from kafkaspec.files.names import LOG
 from kafkaspec.layout.framing import field_position, fixed_size
 from kafkaspec.layout.names import OFFSET_INDEX_ENTRY, POSITION
+from tests import goldens
 
 ROOT = Path(__file__).parents[2]
 
@@ -24,6 +31,26 @@ def agrees_on_changed_logs(testee: str, *, seed: int) -> None:
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
     assert done.returncode == 0, done.stdout + done.stderr
     assert ", 0 skipped by one, 0 different" in done.stdout
+
+
+def agrees_on_changed_batches_of_brokers(testee: str, *, seed: int) -> None:
+    """Assert the same of 3,000 logs, most of them changed batches and messages of golden logs."""
+    entries = [
+        Case(
+            f"{log}/{batch.position}", RequestKind.LOG, data[batch.position : batch.end], Items(())
+        )
+        for release in ("4.4.0", "0.10.2.2", "0.9.0.1")
+        for log in sorted((goldens.GOLDEN / release / "logs").glob(f"*/*{LOG}"))
+        for data in (log.read_bytes(),)
+        for batch in islice(ks.Segment(data).batches(), 20)
+    ]
+    native = [sys.executable, "-m", "kafkaspec.conformance.testee", "native"]
+    with Testee(native) as ours, Testee([testee]) as theirs:
+        comparison = LogComparison(ours, theirs, seed, entries)
+        assert list(comparison.run(3000)) == []
+    assert comparison.sums["skipped"] == 0
+    assert comparison.sums["accepted"] > 200
+    assert comparison.sums["refused"] > 200
 
 
 def looks_up_as_ours(folder: Path, ask: Callable[[Path, str, Sequence[int]], list[int]]) -> None:

@@ -18,7 +18,11 @@ from kafkaspec.conformance.levels import CaseLevel
 from kafkaspec.files.names import OFFSET_INDEX, TIME_INDEX
 from kafkaspec.writing.comparison import Comparison
 from tests import goldens
-from tests.readers.running import agrees_on_changed_logs, looks_up_as_ours
+from tests.readers.running import (
+    agrees_on_changed_batches_of_brokers,
+    agrees_on_changed_logs,
+    looks_up_as_ours,
+)
 from tests.writing.golden_settings import PER_BATCH, RESTARTED, numbers, partitions
 from tools.golden.again import index_interval
 from tools.readers.go import GENERATED, HERE, put_together
@@ -180,3 +184,4 @@ def go_run(program: Path, *arguments: str) -> list[str]:
 @pytest.mark.slow
 def test_the_reader_and_the_native_codec_agree_on_changed_logs(testee: str) -> None:
     agrees_on_changed_logs(testee, seed=5)
+    agrees_on_changed_batches_of_brokers(testee, seed=5)

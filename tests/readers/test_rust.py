@@ -15,7 +15,12 @@ import pytest
 from kafkaspec.conformance.levels import CaseLevel
 from kafkaspec.files.names import INDEXES, LOG
 from tests import goldens
-from tests.readers.running import agrees_on_changed_logs, cargo, looks_up_as_ours
+from tests.readers.running import (
+    agrees_on_changed_batches_of_brokers,
+    agrees_on_changed_logs,
+    cargo,
+    looks_up_as_ours,
+)
 from tools.golden import again
 from tools.readers.rust import assemble
 
@@ -109,6 +114,7 @@ def test_the_crate_passes_its_own_tests(crate: Path) -> None:
 def test_the_crate_and_the_native_codec_agree_on_changed_logs(testee: str) -> None:
     """The crate is built with checks of overflow, so that each one would end the testee."""
     agrees_on_changed_logs(testee, seed=6)
+    agrees_on_changed_batches_of_brokers(testee, seed=6)
 
 
 def test_the_crate_has_no_warning(crate: Path) -> None:
