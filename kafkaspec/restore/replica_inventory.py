@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -33,6 +34,9 @@ _DAMAGE = frozenset(
     {MissingWhy.BROKEN, MissingWhy.CUT, MissingWhy.BEHIND, MissingWhy.END, MissingWhy.NAME}
 )
 """What a copy is salvaged for; a torn tail alone a broker cuts itself."""
+
+_OFFSETS = ("high_watermarks", "log_start_offsets", "cleaner_offsets")
+"""What is read of a directory's checkpoints."""
 
 
 @dataclass(slots=True)
@@ -228,6 +232,8 @@ def _take(
             RestoreFinding(reason=RestoreReason.COPY, message=note.message, file=note.file)
         )
     found.findings += [_unreadable(error) for error in directory.unreadable.values()]
+    for name in _OFFSETS:
+        _read_or_leave(found, directory.checkpoints, name, {})
     for log in directory.current:
         if log.topic is None or log.partition is None:
             continue
@@ -251,6 +257,17 @@ def resolved(path: Path) -> Path:
     return path.resolve() if isinstance(path, Path) else path
 
 
+def _read_or_leave(
+    found: Inventory, holder: Checkpoints | Partition, name: str, none: Any, *place: Any
+) -> None:
+    """Read what a checkpoint says; take one that cannot be read as missing, and say so."""
+    try:
+        getattr(holder, name)
+    except KafkaSpecError as error:
+        found.findings.append(_unreadable(error, *place))
+        setattr(holder, name, none)
+
+
 def _replica(
     found: Inventory, log: Partition, path: Path, owner: MetaProperties | None, at: int | None
 ) -> PartitionCopy:
@@ -263,12 +280,8 @@ def _replica(
         text = None if log.topic_id is None else kafka_uuid.to_text(log.topic_id)
     except KafkaSpecError as error:  # the records are there all the same
         found.findings.append(_unreadable(error, log.topic, log.partition))
-    listed = None
-    try:
-        listed = None if is_mounted(log.path) else log.log_start_checkpoint
-    except KafkaSpecError as error:
-        if (problem := _unreadable(error)) not in found.findings:  # of each partition that is there
-            found.findings.append(problem)
+    _read_or_leave(found, log, "leader_epochs", (), log.topic, log.partition)
+    listed = None if is_mounted(log.path) else log.log_start_checkpoint
     return PartitionCopy(log, path, owner, text, content_of(log, at), listed)
 
 

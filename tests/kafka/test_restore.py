@@ -94,6 +94,8 @@ _OFFSETS_LIFE = "offsets.retention.minutes"
 _TIMES = 12
 """Most times of a partition that are looked up."""
 _ROUND_SECONDS = 4
+_ENDS_SECONDS = 90
+"""Most time after which a coordinator has ended all that was open."""
 _SECRET = {"delegation.token.secret.key": "made-up"}
 
 
@@ -176,6 +178,18 @@ def _commit(client: Client, topics: Sequence[str]) -> None:
         client.send("last", topic, 0, [Record(b"restored", _LAST)])
     client.call("last", "commitTransaction")
     client.call("last", "close")
+
+
+def _last(client: Client, topic: str, wanted: bytes) -> bytes | None:
+    """Return the last committed value of a topic; wait for the wanted one, which an open
+    transaction may hold back."""
+    deadline = time.monotonic() + _ENDS_SECONDS
+    while True:
+        records = client.consume(topic, "read_committed").records
+        last = records[-1].value if records else None
+        if last == wanted or time.monotonic() > deadline:
+            return last
+        time.sleep(1)
 
 
 def _positions(
@@ -270,6 +284,8 @@ def test_a_broker_serves_what_is_restored(version: Version, source: str, tmp_pat
             if topic not in by_coordinator and offset != ends[topic].end_offset:
                 wrong.append((f"{topic} append", offset, ends[topic].end_offset))
         _commit(client, users)
+        for topic in users:  # the coordinator ends what was open when it comes to it
+            assert _last(client, topic, _LAST) == _LAST, topic
         later = {
             (topic, each): client.consume(topic, each) for topic in users for each in _ISOLATIONS
         }
@@ -358,14 +374,7 @@ def test_nothing_hangs_and_no_producer_id_comes_again(version: Version, tmp_path
         client.call("new", "beginTransaction")
         client.send("new", "payments", 0, [Record(b"key", b"the last one")])
         client.call("new", "commitTransaction")
-        deadline = time.monotonic() + 90
-        last = None
-        while time.monotonic() < deadline:
-            records = client.consume("payments", "read_committed").records
-            last = records[-1].value if records else None
-            if last == b"the last one":
-                break
-            time.sleep(1)
+        last = _last(client, "payments", b"the last one")
     assert last == b"the last one"
     with ks.Partition(broker.logs / "payments-0") as log:
         *_, batch = [each for each in log.batches() if not each.is_control]

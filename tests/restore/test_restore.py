@@ -380,6 +380,32 @@ def test_a_log_start_before_the_first_segment_is_named(tmp_path: Path) -> None:
     assert found.file == str(source / names.LOG_START_OFFSETS)
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        names.HIGH_WATERMARKS,
+        names.LOG_START_OFFSETS,
+        names.CLEANER_OFFSETS,
+        f"segments-0/{names.LEADER_EPOCHS}",
+    ],
+)
+def test_a_checkpoint_that_cannot_be_read_is_named_and_left_out(tmp_path: Path, name: str) -> None:
+    """The records are there all the same; a broker would not start with such a file."""
+    for copy in "ab":  # replicas are compared, and the checkpoints of each are read
+        shutil.copytree(_NEWEST / "segments-0", tmp_path / copy / "segments-0")
+    sources = [tmp_path / "a", tmp_path / "b"]
+    sound = restore(sources)
+    for source in sources:
+        (source / name).write_bytes(b"\xff\x00no number")
+    plan = restore(sources, tmp_path / "out", write=True)
+    found = {each.file for each in plan.findings if each.reason is RestoreReason.UNREADABLE}
+    assert found == {str(source / name) for source in sources}
+    ((before,), (after,)) = sound.partitions, plan.partitions
+    assert (after.log_start, after.end_offset) == (before.log_start, before.end_offset)
+    restored = _records(tmp_path / "out" / "logs" / "segments-0")
+    assert restored == _records(_NEWEST / "segments-0")
+
+
 def test_a_hole_is_filled_from_another_copy(tmp_path: Path) -> None:
     """Two copies, damaged in different places, give the whole log; one place in both is lost."""
     for name in ("whole", "a", "b"):
