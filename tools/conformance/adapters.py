@@ -63,6 +63,11 @@ def _ours(codec: str, language: str = "Python") -> Adapter:
     return Adapter(codec, f"kafkaspec, codec {codec}", testee, language)
 
 
+def _reader(language: str, what: str, command: Callable[[], list[str]]) -> Adapter:
+    name = f"kafkaspec-{language.lower()}"
+    return Adapter(name, f"kafkaspec, {what} in {language}", command, language, always=False)
+
+
 def _python(name: str, folder: str) -> Adapter:
     testee = partial(_module, f"tools.conformance.{folder}.testee")
     return Adapter(name, name, testee, "Python", folder)
@@ -104,6 +109,8 @@ ADAPTERS: Final = (
     _ours("python"),
     _ours("kaitai"),
     _ours("construct"),
+    _reader("Rust", "crate", clients.crate),
+    _reader("Go", "module", clients.module),
     _kafka("4.4.0"),
     _kafka("3.9.2"),
     _kafka("2.8.2"),

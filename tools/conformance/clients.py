@@ -21,6 +21,8 @@ from tools.brokers.maven import (
 )
 from tools.brokers.versions import by_name
 from tools.conformance.kaitai import BUILD, GSON, brief
+from tools.readers import go as our_module
+from tools.readers import rust as our_crate
 
 _HERE: Final = Path(__file__).parent
 _GEMS: Final = {"ruby-kafka": "1.5.0", "digest-crc": "0.7.0"}
@@ -87,6 +89,30 @@ def rust(name: str) -> list[str]:
         cwd=_HERE / "rust",
     )  # fmt: skip
     return brief(target / "release" / name)
+
+
+def crate() -> list[str]:
+    """Build the testee of our crate in Rust. Needs Cargo."""
+    build, target = BUILD / "crate", BUILD / "rust"
+    our_crate.assemble(build)
+    run(
+        find_tool("cargo", "Rust"), "build", "--quiet", "--release", "--locked",
+        "--target-dir", str(target), "--example", "testee", cwd=build,
+    )  # fmt: skip
+    return brief(target / "release" / "examples" / "testee")
+
+
+def module() -> list[str]:
+    """Build the testee of our module in Go. Needs Go."""
+    build = BUILD / "module"
+    shutil.rmtree(build, ignore_errors=True)
+    our_module.put_together(build)
+    program = build / "judged"
+    run(
+        find_tool("go", "Go"), "build", "-mod=readonly", "-trimpath",
+        "-o", str(program), "./testee", cwd=build,
+    )  # fmt: skip
+    return brief(program)
 
 
 def perl() -> list[str]:
