@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path
 from types import TracebackType
@@ -60,7 +60,46 @@ def java_version() -> str:
     return next(iter(done.stderr.splitlines()), "unknown")
 
 
-class Reader:
+class Program:
+    """A program that answers a line with a line, for as long as the block runs."""
+
+    def __init__(self, command: Sequence[str | Path]) -> None:
+        self._process = subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def ask(self, line: str = "") -> list[str]:
+        """Return the words of its answer, none if it has ended."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(f"{line}\n")
+        self._process.stdin.flush()
+        return self._process.stdout.readline().split()
+
+    def ended(self) -> tuple[str, int]:
+        """Return what it said on its standard error when it ended, and its exit code."""
+        assert self._process.stderr is not None
+        return self._process.stderr.read(), self._process.wait()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        self._process.wait(60)
+
+
+class Reader(Program):
     """A JVM that reads segments on request, and reports how long that took.
 
     Args:
@@ -82,23 +121,13 @@ class Reader:
         except ToolError as error:
             raise MissingError(str(error).splitlines()[0]) from None
         command = [*java, "-Xmx1g", "-XX:+UseG1GC", "-cp", path, SOURCE.stem]
-        self._process = subprocess.Popen(
-            command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
+        super().__init__(command)
         self.seconds = 0.0
         self.sum = 0
 
     def read(self, path: Path) -> int:
         """One pass over a segment; the number of records."""
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._process.stdin.write(f"{self._mode} {path}\n")
-        self._process.stdin.flush()
-        answer = self._process.stdout.readline().split()
+        answer = self.ask(f"{self._mode} {path}")
         if not answer:
             raise MissingError(f"the reader in Java ended: {self._complaint()}")
         nanos, records, self.sum = (int(word) for word in answer)
@@ -107,22 +136,8 @@ class Reader:
 
     def _complaint(self) -> str:
         """The first line that says what is wrong."""
-        assert self._process.stderr is not None
-        lines = [line for line in self._process.stderr.read().splitlines() if "rror" in line]
-        return lines[0] if lines else f"exit code {self._process.wait()}"
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        assert self._process.stdin is not None
-        self._process.stdin.close()
-        self._process.wait(60)
+        text, code = self.ended()
+        return next((line for line in text.splitlines() if "rror" in line), f"exit code {code}")
 
 
 def touched(records: Iterable[Record]) -> int:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import ctypes
 import shutil
-import subprocess
 import time
 from pathlib import Path
-from types import TracebackType
-from typing import Final, Self
+from typing import Final
 
-from benchmarks.java import MissingError
+from benchmarks.java import MissingError, Program
 from kafkaspec.extension import FLAGS
 from tools.brokers.maven import MissingToolError, find_tool, run
 from tools.native.single import SOURCE, files
@@ -67,7 +65,7 @@ def build(language: str, work: Path, quick: bool) -> Path:
         quick: without the optimizer, where that is faster.
 
     Raises:
-        MissingError: there is no compiler.
+        MissingError: the compiler is not installed.
         ToolError: it fails.
     """
     try:
@@ -77,7 +75,7 @@ def build(language: str, work: Path, quick: bool) -> Path:
     return work / _NAME
 
 
-class Reader:
+class Reader(Program):
     """A program with a segment in its memory, and how long a pass over it took.
 
     Attributes:
@@ -86,13 +84,7 @@ class Reader:
     """
 
     def __init__(self, program: Path, path: Path) -> None:
-        self._process = subprocess.Popen(
-            [program, path],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
+        super().__init__([program, path])
         self._clock = _cpu_clock(self._process.pid)
         self.seconds = 0.0
         self.sum = 0
@@ -104,33 +96,15 @@ class Reader:
             MissingError: the program has no library for the compression.
             RuntimeError: it ended for another reason.
         """
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        assert self._process.stderr is not None
         before = time.clock_gettime(self._clock)
-        self._process.stdin.write("\n")
-        self._process.stdin.flush()
-        answer = self._process.stdout.readline().split()
+        answer = self.ask()
         if not answer:
-            text = self._process.stderr.read().strip()
-            missing = self._process.wait() == _NO_LIBRARY
-            raise MissingError(text) if missing else RuntimeError(text)
+            text, code = self.ended()
+            missing = code == _NO_LIBRARY
+            raise MissingError(text.strip()) if missing else RuntimeError(text.strip())
         self.seconds = time.clock_gettime(self._clock) - before
         records, self.sum = (int(word) for word in answer)
         return records
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        assert self._process.stdin is not None
-        self._process.stdin.close()
-        self._process.wait(60)
 
 
 def _cpu_clock(process: int) -> int:

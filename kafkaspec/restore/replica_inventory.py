@@ -36,7 +36,7 @@ _DAMAGE = frozenset(
 """What a copy is salvaged for; a torn tail alone a broker cuts itself."""
 
 _OFFSETS = ("high_watermarks", "log_start_offsets", "cleaner_offsets")
-"""What is read of a directory's checkpoints."""
+"""Checkpoints of a log directory that a restore reads."""
 
 
 @dataclass(slots=True)

@@ -227,7 +227,7 @@ fn add_message(
 /// Kafka's default of `index.interval.bytes`.
 pub const INDEX_INTERVAL: u64 = 4096;
 
-/// The offset index and the time index of a segment, as brokers since 4.0 make them of batches.
+/// The offset index and the time index of a segment, as brokers since 3.9.1 make them of batches.
 ///
 /// The offset index gets an entry for the first one of the log after more than an interval of bytes
 /// since the last, with its last offset. The time index gets one with it, and at the end, where the
