@@ -1,11 +1,14 @@
 // The engine of the explorer as a testee: node engine.mjs BUILD, a request and an answer a line.
-import { readFileSync } from 'node:fs';
+import { openAsBlob, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import readline from 'node:readline';
 import { pathToFileURL } from 'node:url';
 
 const built = await import(pathToFileURL(path.join(process.argv[2], 'engine.mjs')).href);
 const { LocalEngine, EngineError } = built;
+
+/** Files above it are not read into memory. */
+const LARGE = 64 << 20;
 
 const json = (value) =>
   JSON.stringify(value, (_, item) => {
@@ -17,6 +20,11 @@ const json = (value) =>
 async function opened(engine, paths) {
   const inputs = [];
   for (const name of paths) {
+    const { size } = statSync(name);
+    if (size > LARGE) {
+      inputs.push({ path: name, size, blob: await openAsBlob(name) });
+      continue;
+    }
     const bytes = readFileSync(name);
     inputs.push({ path: name, size: bytes.length, bytes: new Uint8Array(bytes) });
   }

@@ -356,5 +356,12 @@ def test_values_of_a_registry_are_decoded(page: Explorer) -> None:
     logs = Path(__file__).parents[1] / "values" / "data" / "confluent" / "logs"
     _folder(page, logs)
     _overview(page)
-    _open(page, "people-0")
+    _open(page, "people-copy-0")
     page.page.wait_for_selector("#all .message")
+    _find(page, "value", "json", "age = 4")
+    page.page.wait_for_selector("#looked >> text=6 keys and values as they are decoded")
+    assert _texts(page, "#hits li button") == ["offset 4"]
+    page.page.click("#raw")
+    page.page.press("#key", "Enter")
+    page.page.wait_for_selector("#looked >> text=as bytes")
+    assert _texts(page, "#hits li button") == []

@@ -467,3 +467,121 @@ def test_json_that_is_nested_too_deeply_does_not_end_a_search(
     query = {"files": [1], "wanted": wanted("$ ~ K7", "json", ("value",))}
     _, _, found = engine.call([path], ["list", 1], ["find", query])
     assert found["result"]["found"] == 1
+
+
+# -- searches of what is decoded -------------------------------------------------------------------
+
+KARAPACE = REGISTRY.parents[1] / "karapace" / "logs"
+PATHS: list[tuple[str, str, str, str]] = [
+    ("orders-0", "value", "qty >= 200", "value.qty >= 200"),
+    ("orders-0", "value", 'total["currency"] = "EUR"', "value.total.currency = 'EUR'"),
+    ("orders-0", "value", "ship_to.city = Köln", "value.ship_to.city = 'Köln'"),
+    ("orders-0", "value", "ship_to = null", "value is not null and value.ship_to is null"),
+    ("orders-1", "key", "id = 1055", "key.id = 1055"),
+    ("every-type-0", "value", "b = true", "value.b"),
+    ("every-type-0", "value", "en = CLUBS", "value.en = 'CLUBS'"),
+    ("every-type-0", "value", "i < 0", "value.i < 0"),
+    ("every-type-0", "value", f"l = {(1 << 63) - 1}", f"value.l = {(1 << 63) - 1}"),
+    ("tree-0", "value", "label = b0", "value.label = 'b0'"),
+    ("users-0", "value", "id > 2", "value.id > 2"),
+    ("users-0", "value", "address.city = C0", "value.address.city = 'C0'"),
+]
+
+
+def _searched(engine: Engine, folder: Path, *searches: dict[str, Any]) -> list[dict[str, Any]]:
+    """What searches of a topic find, with its registry open."""
+    (log,) = folder.glob("*.log")
+    registry = sorted((folder.parent / "_schemas-0").glob("*.log"))
+    ids = list(range(1, len(registry) + 1))
+    calls = [["find", {"files": [len(ids) + 1], "wanted": search}] for search in searches]
+    _, _, *answers = engine.call([*registry, log], ["useSchemas", ids], *calls)
+    for answer in answers:
+        answer["offsets"] = [int(hit["offset"]) for said in answer["said"] for hit in said["hits"]]
+    return answers
+
+
+def test_paths_of_decoded_values_find_what_find_finds(engine: Engine) -> None:
+    """As ``kafkaspec find --where`` with the same schemas; in the bytes there are no such paths."""
+    some = 0
+    for topic, side, text, where in PATHS:
+        search = wanted(text, "json", (side,))
+        found, raw = _searched(engine, KARAPACE / topic, search, {**search, "bytes": True})
+        decode = "--value" if side == "value" else "--key-format"
+        lines = run(
+            "find", "--all", "--format", "json", decode, "decode", "--depth", "8",
+            "--where", where, KARAPACE / topic,
+        ).stdout.splitlines()  # fmt: skip
+        expected = [one["record"]["offset"] for one in map(json.loads, lines) if one["found"]]
+        assert found["offsets"] == expected, (topic, text)
+        assert raw["offsets"] == [], (topic, text)
+        assert found["result"]["decoded"] > 0 == raw["result"]["decoded"]
+        some += bool(expected)
+    assert some >= len(PATHS) - 1
+
+
+def test_texts_of_decoded_values_are_those_of_dump(engine: Engine) -> None:
+    """Texts and expressions look at the JSON that ``dump --value decode`` prints."""
+    texts = [("contains", "Köln"), ("regex", r'"qty": [1-9]\d{2}\b'), ("prefix", '{"id": 105')]
+    searches = [wanted(text, how, ("value",)) for how, text in texts]
+    raw = wanted("Köln", "contains", ("value",), raw=True)
+    *found, bytes_ = _searched(engine, KARAPACE / "orders-0", *searches, raw)
+    lines = run(
+        "dump", "--format", "json", "--value", "decode", "--raw", KARAPACE / "orders-0"
+    ).stdout.splitlines()
+    values = {one["offset"]: one["value"] for one in map(json.loads, lines)}
+    shown = {offset: json.dumps(each, ensure_ascii=False) for offset, each in values.items()}
+    for answer, (how, text) in zip(found, texts, strict=True):
+        pattern = text if how == "regex" else re.escape(text)
+        test = re.match if how == "prefix" else re.search
+        expected = [offset for offset, each in shown.items() if test(pattern, each)]
+        assert answer["offsets"] == expected, text
+        assert 0 < len(expected) < len(shown)
+        assert answer["result"]["decoded"] == sum(each is not None for each in values.values())
+    assert bytes_["offsets"] == found[0]["offsets"], "a text of Avro stands in the bytes as it is"
+    assert bytes_["result"]["decoded"] == 0
+
+
+def test_what_a_schema_does_not_read_is_searched_as_bytes_and_counted(
+    engine: Engine, tmp_path: Path
+) -> None:
+    path = tmp_path / f"{0:020d}.log"
+    values = b"\2A", b"\4A", b"\4AB"
+    path.write_bytes(ks.encode([ks.Record(n, 0, None, each) for n, each in enumerate(values)]))
+    searches = [
+        wanted("A", "equals", ("value",)),
+        wanted("\4A", "equals", ("value",)),
+        wanted('$ = "AB"', "json", ("value",)),
+    ]
+    calls = [["find", {"files": [1], "wanted": search}] for search in searches]
+    what = {"files": [1], "format": "jsonl", "wanted": searches[0]}
+    *_, first, second, third, saved = engine.call(
+        [path], ["giveSchema", '"string"'], *calls, ["write", what]
+    )
+    for answer, offset in ((first, 0), (second, 1), (third, 2)):
+        assert [hit["offset"] for said in answer["said"] for hit in said["hits"]] == [str(offset)]
+        assert (answer["result"]["decoded"], answer["result"]["undecoded"]) == (2, 1)
+    assert [json.loads(line)["value"] for line in _text(saved).splitlines()] == ["A"]
+
+
+def test_a_search_counts_what_it_passes_over(engine: Engine, tmp_path: Path) -> None:
+    """A batch of more than 512 MiB, and records after damage; a check names the batch too."""
+    size = (512 << 20) + 1
+    path = tmp_path / f"{0:020d}.log"
+    values = b"K7", b"no", b"K7"
+    good, huge, cut = (
+        ks.encode([ks.Record(10 * at + n, 0, None, each) for n, each in enumerate(values)])
+        for at in range(3)
+    )
+    broken = bytearray(cut)
+    broken[-len(b"\4K7") - 1] = 0x7F  # the length of the last value
+    layout = huge[:8] + (size - 12).to_bytes(4) + huge[12:]
+    with path.open("wb") as file:
+        file.write(good + layout)
+        file.truncate(len(good) + size)  # holes take no room
+        file.seek(0, 2)
+        file.write(broken)
+    search = {"files": [1], "wanted": wanted("K7", "equals", ("value",))}
+    _, found = engine.call([path], ["find", search])
+    assert [int(hit["offset"]) for said in found["said"] for hit in said["hits"]] == [0, 2, 20]
+    counts = {name: found["result"][name] for name in ("large", "damaged", "unread", "searched")}
+    assert counts == {"large": 1, "damaged": 1, "unread": 4, "searched": 5}

@@ -48,10 +48,18 @@ def wanted(
     where: tuple[str, ...] = ("key",),
     since: int | None = None,
     until: int | None = None,
+    raw: bool = False,
 ) -> dict[str, Any]:
     """What a search is for, as the engine takes it."""
     bounds = [None if time is None else f"big:{time}" for time in (since, until)]
-    return {"text": text, "how": how, "where": where, "from": bounds[0], "to": bounds[1]}
+    return {
+        "text": text,
+        "how": how,
+        "where": where,
+        "from": bounds[0],
+        "to": bounds[1],
+        "bytes": raw,
+    }
 
 
 class Engine:

@@ -346,6 +346,12 @@ export interface Wanted {
   how: How;
   /** In any of them; a header is its name, its value, or both as `name=value`. */
   where: Where[];
+  /**
+   * Whether only bytes are looked at. Else keys and values that a schema decodes are looked at as it decodes
+   * them: a path in their JSON, everything else in that text, of a value that is a text in what it says.
+   * Messages of Kafka's own topics are then looked at beside the bytes.
+   */
+  bytes: boolean;
   /** The first and the last timestamp, in ms; null for no bound. */
   from: bigint | null;
   to: bigint | null;
@@ -369,10 +375,24 @@ export interface Place {
   offset: bigint;
 }
 
-/** How a search ended, and what it did not look at. */
-export interface Searched {
+/** What a search counts. */
+export interface Counts {
   found: number;
   searched: number;
+  /** Keys and values that were looked at as they are decoded; of all others, the bytes were. */
+  decoded: number;
+  /** Keys and values that their schema does not read: the bytes were looked at. */
+  undecoded: number;
+  /** Batches that are too large to be searched. */
+  large: number;
+  /** Places that are damaged: no record was searched from there on to the next batch. */
+  damaged: number;
+  /** Records of both that were not searched, as far as the headers say how many there are. */
+  unread: number;
+}
+
+/** How a search ended, and what it did not look at. */
+export interface Searched extends Counts {
   /** Records that it gave up, as each took longer than `RECORD_MS`. */
   slow: (Place & { file: FileId })[];
   /** The first record that it did not come to, as it was stopped or gave up too many; null if it came to all. */
@@ -405,6 +425,9 @@ export interface FindProgress {
   found: number;
   searched: number;
 }
+
+/** Bytes of the largest batch that a search reads. */
+export const LARGEST = 512 << 20;
 
 // -- two files -------------------------------------------------------------------------------
 

@@ -14,7 +14,7 @@ import { utf8 } from './messages/json';
 import { Log, stopIfAborted } from './log/log';
 import type { RowTable } from './log/rows';
 import { Matcher, mayHang } from './log/match';
-import type { Written as Lined } from './log/passes';
+import { addCounts, NONE_COUNTED, type Written as Lined } from './log/passes';
 import { ALL, MOST_SLOW, search, type Looked } from './log/watch';
 import {
   difference, find, follows, isPlain, readValue, rebuilt, shapeOf, unencodable, writtenValue, type Editable, type Written,
@@ -341,7 +341,7 @@ export class LocalEngine implements Engine {
           ...ALL, path: file.info.path, topic: topicOf(file), format, wanted, schemas,
           without: what.without?.slow.filter((one) => one.file === id) ?? [], until: rest?.file === id ? rest : null,
         };
-        const watching = { signal: options.signal, told: mayHang(wanted) ? () => undefined : undefined };
+        const watching = { signal: options.signal, told: mayHang(wanted, schemas) ? () => undefined : undefined };
         const run = (part: Rows): Promise<Lined> => this.jobs.run('written', file.source, part, given, watching);
         await inOrder(this.jobs.width, parts, run, async ({ pieces, error }) => {
           for (const each of pieces) {
@@ -631,7 +631,7 @@ export class LocalEngine implements Engine {
     return guard(async () => {
       const { files, wanted } = query;
       void new Matcher(wanted, null); // says what is wrong with it
-      const all: Searched = { found: 0, searched: 0, slow: [], rest: null };
+      const all: Searched = { ...NONE_COUNTED, slow: [], rest: null };
       let kept = 0;
       const own = new AbortController(); // ends what still runs when the search ends
       const stop = (): void => own.abort();
@@ -651,11 +651,11 @@ export class LocalEngine implements Engine {
             const [left, others] = [recordsFrom(rows, place), files.length - number - 1];
             if (left.records || others) all.rest = { file: id, ...place, ...left, files: others };
           };
-          const sought = { wanted, topic: topicOf(file), most: MOST_HITS };
+          const schemas = wanted.bytes || file.info.internal ? null : this.schemas.texts;
+          const sought = { wanted, topic: topicOf(file), schemas, most: MOST_HITS };
           const run = (part: Rows): Promise<Looked> => search(this.jobs, file.source, part, sought, own.signal);
           await inOrder(this.jobs.width, spans(rows, 0, rows.count), run, (part, { first, count, position, lastOffset }) => {
-            all.found += part.found;
-            all.searched += part.searched;
+            addCounts(all, part);
             all.slow.push(...part.slow.map((place) => ({ file: id, ...place })));
             const found = part.hits.slice(0, MOST_HITS - kept);
             kept += found.length;
@@ -665,6 +665,8 @@ export class LocalEngine implements Engine {
             if (performance.now() - since > REPORT_MS) report(position[0]!);
             return all.rest === null;
           });
+          const end = all.rest?.row ?? rows.count;
+          all.damaged += rows.column('row').subarray(0, end).reduce((sum, kind) => sum + Number(kind === ROW.DAMAGED), 0);
           report(all.rest === null ? file.info.size : rows.get('position', Math.min(all.rest.row, rows.count - 1)));
           if (all.rest !== null) break;
         }

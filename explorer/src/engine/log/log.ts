@@ -3,10 +3,9 @@
  * Kafka's readers, as `kafkaspec/log/entries.py` has it; after damage the next entry is the first
  * place where a header is plausible and the checksum holds.
  */
-import { CHECK, ROW, type ErrorData, type Finding, type ScanProgress, type ScanResult } from '../api';
+import { CHECK, LARGEST, ROW, type ErrorData, type Finding, type ScanProgress, type ScanResult } from '../api';
 import { Batch } from './batch';
 import { finding } from './findings';
-import { LARGEST } from './passes';
 import { inOrder, spans, type Jobs } from './jobs';
 import { checksum } from '../bytes/checksum';
 import { FACTS, type KindFacts } from '../specification/facts';
@@ -321,6 +320,11 @@ export class Log {
       since = performance.now();
     };
     const wanted = (row: number): boolean => checked[row] === CHECK.SOUND && !looked[row] && rows.get('size', row) <= LARGEST;
+    for (let row = 0; row < rows.count; row++) {
+      if (checked[row] !== CHECK.SOUND || rows.get('size', row) <= LARGEST) continue;
+      const detail = `the records of a batch of ${rows.get('size', row)} bytes are not read here; kafkaspec verify reads them`;
+      this.note('batch', { reason: 'too_large', detail, position: rows.get('position', row), inner: null, path: '' }, row, 'warning');
+    }
     const { jobs } = this;
     await inOrder(jobs.width, spans(rows, 0, rows.count, wanted), (span) => jobs.run('records', source, span, undefined), (found, span) => {
       stopIfAborted(signal);

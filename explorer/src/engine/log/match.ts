@@ -1,9 +1,10 @@
-/** Which records a search wants: by the bytes of their keys, values and headers, and by time. */
-import type { Wanted } from '../api';
+/** Which records a search wants: by their keys, values and headers, as bytes or decoded, and by time. */
+import type { Counts, Wanted } from '../api';
 import { unreadable } from '../bytes/source';
 import { decodeRecord, messageJson } from '../messages/messages';
 import { javaText } from '../messages/json';
 import type { RawRecord } from './batch';
+import type { SchemaTexts, Schemas } from '../values/schemas';
 import type { Columns } from './walk';
 import type { Watch } from './watch';
 
@@ -135,9 +136,14 @@ function bytesOf(wanted: Wanted): Uint8Array {
   return typeof wanted.text === 'string' ? ENCODER.encode(wanted.text) : wanted.text;
 }
 
-/** Whether it may take for ever to look at a record. */
-export function mayHang(wanted: Wanted | null): boolean {
-  return wanted !== null && (wanted.how === 'regex' || wanted.how === 'json');
+/** Whether a search looks at what schemas decode. */
+function decodes({ bytes, where }: Wanted): boolean {
+  return !bytes && (where.includes('key') || where.includes('value'));
+}
+
+/** Whether it may take for ever to look at a record, or at many whose schema makes much of few bytes. */
+export function mayHang(wanted: Wanted | null, schemas: SchemaTexts | null): boolean {
+  return wanted !== null && (wanted.how === 'regex' || wanted.how === 'json' || (schemas !== null && decodes(wanted)));
 }
 
 /** Says of records whether they are wanted. */
@@ -152,22 +158,37 @@ export class Matcher {
   private readonly joined: boolean;
   /** Finds what every wanted record has; null where nothing is known. */
   private readonly needed: ReturnType<typeof searcher> | null;
+  private readonly topic: string | null;
+  private readonly schemas: Schemas | null;
+  private counted = { decoded: 0, undecoded: 0 };
 
   /**
    * @param topic one of Kafka's own, whose messages are searched as JSON too; null for others.
    * @param watch is told of each record before it is looked at.
+   * @param schemas decode keys and values before they are looked at; null for none.
    * @throws EngineError if the text is no expression, or no path.
    */
-  constructor(private readonly wanted: Wanted, private readonly topic: string | null, private readonly watch: Watch | null = null) {
+  constructor(
+    private readonly wanted: Wanted, topic: string | null, private readonly watch: Watch | null = null, schemas: Schemas | null = null,
+  ) {
     const { how, where } = wanted;
+    this.topic = wanted.bytes ? null : topic;
+    this.schemas = decodes(wanted) && topic === null ? schemas : null;
     const bytes = bytesOf(wanted);
     this.all = bytes.length === 0 && how !== 'equals';
     this.test = testOf(wanted);
     [this.key, this.value, this.headers] = [where.includes('key'), where.includes('value'), where.includes('headers')];
     this.joined = this.headers && how !== 'json' && (how === 'regex' || bytes.includes(EQUALS));
     const plain = how === 'equals' || how === 'prefix' || how === 'contains';
-    const needed = plain && !this.all && bytes.length > 0 && topic === null && !this.joined;
+    const needed = plain && !this.all && bytes.length > 0 && this.byColumns && this.schemas === null && !this.joined;
     this.needed = needed ? searcher(bytes) : null;
+  }
+
+  /** How many keys and values were decoded since this was asked last. */
+  taken(): Pick<Counts, 'decoded' | 'undecoded'> {
+    const taken = this.counted;
+    this.counted = { decoded: 0, undecoded: 0 };
+    return taken;
   }
 
   /** Whether records in columns can be judged: messages of Kafka's own are read first. */
@@ -200,11 +221,11 @@ export class Matcher {
   columns(payload: Uint8Array, columns: Columns, at: number, timestamp: () => bigint): boolean {
     const { from, to } = this.wanted;
     if ((from !== null || to !== null) && !this.inTime(timestamp())) return false;
-    const test = (name: string, item: number): boolean => {
+    const test = (name: string, item: number, of: Test = this.test): boolean => {
       const size = columns[`${name}.size`]![item]!;
-      return size >= 0 && this.test(payload, columns[`${name}.start`]![item]!, size);
+      return size >= 0 && of(payload, columns[`${name}.start`]![item]!, size);
     };
-    if (this.all || (this.key && test('key', at)) || (this.value && test('value', at))) return true;
+    if (this.all || (this.key && test('key', at, this.content)) || (this.value && test('value', at, this.content))) return true;
     if (!this.headers) return false;
     const first = columns['headers.first']![at]!;
     const last = first + columns['headers.count']![at]!;
@@ -228,6 +249,23 @@ export class Matcher {
     return this.test(whole, 0, whole.length);
   }
 
+  /** A key or value, as a schema decodes it if there is one for it. */
+  private readonly content: Test = (data, start, size) => {
+    const found = this.schemas?.read(data.subarray(start, start + size)) ?? null;
+    if (found?.json != null) {
+      this.counted.decoded++;
+      return this.text(found.json);
+    }
+    if (found !== null) this.counted.undecoded++;
+    return this.test(data, start, size);
+  };
+
+  /** What is decoded: JSON, or what it says if it is a text. */
+  private text(json: string): boolean {
+    const plain = json.startsWith('"') && this.wanted.how !== 'json' ? (JSON.parse(json) as string) : json;
+    return this.whole(ENCODER.encode(plain));
+  }
+
   private whole(data: Uint8Array | null): boolean {
     return data !== null && this.test(data, 0, data.length);
   }
@@ -237,13 +275,18 @@ export class Matcher {
     if (!this.inTime(record.timestamp)) return false;
     if (this.all) return true;
     const [key, value] = [record.key?.bytes ?? null, record.value?.bytes ?? null];
-    if ((this.key && this.whole(key)) || (this.value && this.whole(value))) return true;
+    const test = (data: Uint8Array | null): boolean => data !== null && (isControl ? this.test : this.content)(data, 0, data.length);
+    if ((this.key && test(key)) || (this.value && test(value))) return true;
     if (this.headers && record.headers.some((each) =>
       this.whole(each.key) || this.whole(each.value) || (this.joined && this.header(each.key, each.value ?? new Uint8Array(0))),
     )) return true;
     if (this.topic === null || isControl) return false;
     const found = decodeRecord(this.topic, key, value);
-    const message = (part: typeof found.key): boolean => part !== null && this.whole(ENCODER.encode(messageJson(part)));
+    const message = (part: typeof found.key): boolean => {
+      if (part === null) return false;
+      this.counted.decoded++;
+      return this.whole(ENCODER.encode(messageJson(part)));
+    };
     return (this.key && message(found.key)) || (this.value && message(found.value));
   }
 }

@@ -3,7 +3,7 @@
  * thread. Usual records are walked in columns; `Batch` reads all others, and says what is wrong.
  */
 import {
-  CHECK, EngineError, ROW, type ErrorData, type Finding, type Hit, type Rows, type Wanted, type Writing,
+  CHECK, EngineError, LARGEST, ROW, type Counts, type ErrorData, type Finding, type Hit, type Rows, type Wanted, type Writing,
 } from '../api';
 import { checksum } from '../bytes/checksum';
 import { decompress, PayloadError } from '../bytes/compression';
@@ -19,8 +19,6 @@ import { HEADERS } from './rows';
 import { isWalked, reader, walk, type Columns } from './walk';
 import { Watch, type At, type Bounds } from './watch';
 
-/** Entries beyond it are not read into memory to look at them. */
-export const LARGEST = 512 << 20;
 /** Bytes that are read at once, more only for a batch that is larger. */
 const CHUNK = 16 << 20;
 
@@ -152,42 +150,54 @@ export interface Sought {
   /** One of Kafka's own topics, whose messages are decoded; null for others. */
   topic: string | null;
   wanted: Wanted;
+  /** What decodes keys and values; null for nothing. */
+  schemas: SchemaTexts | null;
 }
 
-export interface Found {
+export interface Found extends Counts {
+  /** Not more than are wanted; `found` counts all. */
   hits: Omit<Hit, 'file'>[];
-  /** All that were found, those that are not in `hits` too. */
-  found: number;
-  searched: number;
 }
 
 /** Takes where a search is, and what it has found since it said so last. */
 export type Tell = (at: At, found: Found) => void;
 
-const nothing = (): Found => ({ hits: [], found: 0, searched: 0 });
+export const NONE_COUNTED: Counts = { found: 0, searched: 0, decoded: 0, undecoded: 0, large: 0, damaged: 0, unread: 0 };
+const nothing = (): Found => ({ ...NONE_COUNTED, hits: [] });
 
-/** Find records; damaged batches are searched up to their damage. */
+/** Add what was counted to other counts. */
+export function addCounts(to: Counts, more: Counts): void {
+  for (const name of Object.keys(NONE_COUNTED) as (keyof Counts)[]) to[name] += more[name];
+}
+
+/** Find records; damaged batches are searched up to their damage. What was told is not returned again. */
 export async function find(
-  source: Source, rows: Rows, sought: Sought & Bounds & { most: number }, tell: Tell = () => undefined,
+  source: Source, rows: Rows, sought: Sought & Bounds & { most: number }, tell: Tell | null = null,
 ): Promise<Found> {
   const window = windowOf(source, rows);
   let all = nothing();
-  const watch = mayHang(sought.wanted) ? new Watch(sought, (at) => {
-    const found = all;
+  const taken = (): Found => {
+    const found = { ...all, ...matcher.taken() };
     all = nothing();
-    tell(at, found);
-  }) : null;
-  const matcher = new Matcher(sought.wanted, sought.topic, watch);
+    return found;
+  };
+  const watch = mayHang(sought.wanted, sought.schemas) ? new Watch(sought, (at) => tell?.(at, taken())) : null;
+  const matcher = new Matcher(sought.wanted, sought.topic, watch, sought.schemas && Schemas.of(sought.schemas));
   const add = (i: number, index: number, offset: bigint, timestamp: bigint): void => {
     all.found++;
     if (all.hits.length >= sought.most) return;
     all.hits.push({ row: rows.first + i, index, offset, timestamp: timestamp === -1n ? null : timestamp });
   };
   for (let i = 0; i < rows.count; i++) {
-    if (rows.row[i] !== ROW.BATCH || rows.size[i]! > LARGEST || !matcher.inBatch(rows.maxTimestamp[i]!)) continue;
+    if (rows.row[i] !== ROW.BATCH || !matcher.inBatch(rows.maxTimestamp[i]!)) continue;
     if (watch !== null && !enters(watch, window, rows, i)) continue;
-    const bytes = await bytesOf(window, rows, i);
     const count = rows.records[i]!;
+    if (rows.size[i]! > LARGEST) {
+      all.large++;
+      all.unread += Math.max(0, count);
+      continue;
+    }
+    const bytes = await bytesOf(window, rows, i);
     const kind = kindOf(rows, i);
     const payload = matcher.byColumns ? payloadOf(rows, i, bytes) : null;
     let walked = 0;
@@ -215,18 +225,22 @@ export async function find(
       }));
       if (walked === count) continue;
     }
+    let read = walked;
     try {
       batch ??= new Batch(bytes, rows.position[i]!);
       for (const record of batch.records(walked)) {
+        read = record.index + 1;
         if (!matcher.begins(record.index, () => record.offset)) continue;
         all.searched++;
         if (matcher.record(record, batch.isControl)) add(i, record.index, record.offset, record.timestamp);
       }
     } catch (error) {
       if (!(error instanceof EngineError)) throw error; // it is shown where it is
+      all.damaged++;
+      all.unread += Math.max(0, count - read);
     }
   }
-  return all;
+  return taken();
 }
 
 /** Whether a batch has records to look at; what is done before that may take as long as it takes. */
@@ -252,9 +266,10 @@ export async function written(
   tell: Tell = () => undefined,
 ): Promise<Written> {
   const window = windowOf(source, rows);
-  const watch = mayHang(of.wanted) || of.until !== null ? new Watch(of, (at) => tell(at, nothing())) : null;
-  const matcher = of.wanted === null ? null : new Matcher(of.wanted, of.topic, watch);
-  const lines = new Lines(of.path, of.topic, of.format, matcher, of.schemas && Schemas.of(of.schemas));
+  const schemas = of.schemas && Schemas.of(of.schemas);
+  const watch = mayHang(of.wanted, of.schemas) || of.until !== null ? new Watch(of, (at) => tell(at, nothing())) : null;
+  const matcher = of.wanted === null ? null : new Matcher(of.wanted, of.topic, watch, schemas);
+  const lines = new Lines(of.path, of.topic, of.format, matcher, schemas);
   for (let i = 0; i < rows.count; i++) {
     if (matcher !== null && (rows.row[i] !== ROW.BATCH || rows.size[i]! > LARGEST || !matcher.inBatch(rows.maxTimestamp[i]!))) continue;
     if (watch !== null && !enters(watch, window, rows, i)) continue;

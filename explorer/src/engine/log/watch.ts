@@ -7,7 +7,7 @@ import { EngineError, RECORD_MS, type Place, type Rows } from '../api';
 import type { Source } from '../bytes/source';
 import type { Jobs } from './jobs';
 import { mayHang } from './match';
-import type { Found, Sought } from './passes';
+import { addCounts, NONE_COUNTED, type Found, type Sought } from './passes';
 
 /** Records that a search gives up before it ends. */
 export const MOST_SLOW = 5;
@@ -84,13 +84,12 @@ export interface Looked extends Found {
 
 /** Search rows; what takes too long is left out, and what was found is kept when it is stopped. */
 export async function search(jobs: Jobs, source: Source, rows: Rows, sought: Sought & { most: number }, signal: AbortSignal): Promise<Looked> {
-  const all: Looked = { hits: [], found: 0, searched: 0, slow: [], rest: null };
-  const take = ({ hits, found, searched }: Found): void => {
-    all.hits.push(...hits.slice(0, sought.most - all.hits.length));
-    all.found += found;
-    all.searched += searched;
+  const all: Looked = { ...NONE_COUNTED, hits: [], slow: [], rest: null };
+  const take = (found: Found): void => {
+    all.hits.push(...found.hits.slice(0, sought.most - all.hits.length));
+    addCounts(all, found);
   };
-  const hangs = mayHang(sought.wanted);
+  const hangs = mayHang(sought.wanted, sought.schemas);
   let each = false;
   let from: Place = { row: rows.first, index: 0, offset: rows.baseOffset[0]! };
   for (;;) {

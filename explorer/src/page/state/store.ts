@@ -186,7 +186,7 @@ export interface Search {
   size: number;
   done: boolean;
   /** What it did not look at; null until it has ended. */
-  left: Pick<Searched, 'slow' | 'rest'> | null;
+  left: Searched | null;
   /** Whether a person stopped it. */
   stopped: boolean;
 }
@@ -275,12 +275,16 @@ async function useSchemas(): Promise<void> {
   const topic = facts.value?.schemasTopic;
   const logs = files.value.filter(({ info, isLog }) => isLog && info.topic === topic);
   if (!logs.length) return;
-  const count = await engine().useSchemas(logs.map(({ info }) => info.id));
-  said.value = `${said.value}, ${many(count, 'schema')} read`;
+  registered.value = await engine().useSchemas(logs.map(({ info }) => info.id));
+  said.value = `${said.value}, ${many(registered.value, 'schema')} read`;
 }
 
 /** The schema that a person gave; empty for none. */
 export const schema = signal('');
+/** How many schemas the registries have whose topics are open. */
+export const registered = signal(0);
+/** Whether keys and values of some open file may be decoded. */
+export const decodes = computed(() => registered.value > 0 || schema.value.trim() !== '' || files.value.some(({ info }) => info.internal));
 
 export async function giveSchema(text: string): Promise<void> {
   await attempt(async () => {
@@ -671,9 +675,9 @@ export async function find(wanted: Wanted, scope: Scope): Promise<void> {
       throw error;
     }
     if (searching !== own || !search.value) return;
-    const { found, slow, rest } = ended;
-    search.value = { ...search.value, found, done: true, left: { slow, rest }, stopped: own.signal.aborted };
-    said.value = `${many(found, 'record')} found${slow.length || rest ? ', but not all were searched' : ''}`;
+    const { found, slow, rest, large, damaged } = ended;
+    search.value = { ...search.value, found, done: true, left: ended, stopped: own.signal.aborted };
+    said.value = `${many(found, 'record')} found${slow.length || rest || large || damaged ? ', but not all were searched' : ''}`;
   });
 }
 

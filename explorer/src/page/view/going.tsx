@@ -1,7 +1,7 @@
 /** Going somewhere: an offset, a time, a byte; the steps of the look-up; searches and what they find. */
 import { signal } from '@preact/signals';
 import type { JSX } from 'preact';
-import { bytes, many, parseTime, printable, time } from '../state/format';
+import { bytes, count, many, parseTime, printable, time } from '../state/format';
 import {
   attempt,
   byId,
@@ -10,6 +10,7 @@ import {
   choose,
   chooseRow,
   current,
+  decodes,
   files,
   find,
   goTo,
@@ -24,13 +25,14 @@ import {
   type Search,
   type Where,
 } from '../state/store';
-import { RECORD_MS, type How, type Step, type Wanted, type Where as InRecord } from '../../engine/api';
+import { LARGEST, RECORD_MS, type How, type Step, type Wanted, type Where as InRecord } from '../../engine/api';
 import { SaveAs, saveFound } from './saving';
 
 const place = signal('key');
 const how = signal<How>('equals');
 const scope = signal<Scope>('file');
 const timed = signal(false);
+const raw = signal(false);
 
 const HINTS: Record<Where, string> = {
   offset: 'such as 42',
@@ -108,7 +110,7 @@ export function Find(): JSX.Element {
           const { where } = PLACES[place.value] ?? PLACES['key']!;
           const [from, to] = [bound(form, 'from'), bound(form, 'to')];
           if (from !== null && to !== null && to < from) throw new Error('the search ends before it begins');
-          await find({ text: input.value, how: how.value, where, from, to }, file ? within : 'all');
+          await find({ text: input.value, how: how.value, where, from, to, bytes: raw.value && decodes.value }, file ? within : 'all');
         });
       }}
     >
@@ -128,6 +130,17 @@ export function Find(): JSX.Element {
           <input id="from" name="from" autocomplete="off" spellcheck={false} aria-label="From this time" placeholder="from 2026-01-31T12:00" />
           <input id="to" name="to" autocomplete="off" spellcheck={false} aria-label="To this time" placeholder="to" />
         </>
+      )}
+      {decodes.value && (
+        <button
+          type="button"
+          id="raw"
+          aria-pressed={raw.value}
+          title="Search keys and values as bytes, and not as they are decoded"
+          onClick={() => (raw.value = !raw.value)}
+        >
+          Bytes
+        </button>
       )}
       <button type="button" id="timed" aria-pressed={timed.value} title="Only records of a time" onClick={() => (timed.value = !timed.value)}>
         Time
@@ -187,8 +200,9 @@ function inWords({ text, how, where, from, to }: Wanted): string {
 
 /** What a search did not look at, and why. */
 function NotSearched({ found }: { found: Search }): JSX.Element | null {
-  if (!found.left || (!found.left.slow.length && !found.left.rest)) return null;
-  const { slow, rest } = found.left;
+  if (!found.left) return null;
+  const { slow, rest, large, damaged, unread } = found.left;
+  if (!slow.length && !rest && !large && !damaged) return null;
   const file = rest && byId(rest.file);
   return (
     <p class="finding warning" role="note" id="not-searched">
@@ -206,9 +220,29 @@ function NotSearched({ found }: { found: Search }): JSX.Element | null {
         <>
           {found.stopped ? 'The search was stopped' : 'The search ended there'}: {rest.least && 'at least '}
           {many(rest.records, 'record')} from offset {String(rest.offset)} on {file && <>of {printable(file.info.path)} </>}
-          {rest.files > 0 && <>and {many(rest.files, 'more file')} </>}not searched.
+          {rest.files > 0 && <>and {many(rest.files, 'more file')} </>}not searched.{' '}
         </>
       )}
+      {(large > 0 || damaged > 0) && (
+        <>
+          Passed over: {large > 0 && <>{many(large, 'batch', 'batches')} of more than {bytes(LARGEST)}</>}
+          {large > 0 && damaged > 0 && ' and '}
+          {damaged > 0 && many(damaged, 'damaged place')}
+          {unread > 0 && <>, with {many(unread, 'record')} by the headers</>}.
+        </>
+      )}
+    </p>
+  );
+}
+
+/** What a search looked at: bytes, or what is decoded. */
+function Looked({ found }: { found: Search }): JSX.Element | null {
+  if (!found.left) return null;
+  const { searched, decoded, undecoded } = found.left;
+  return (
+    <p class="hint" id="looked">
+      {many(searched, 'record')} searched: {decoded > 0 ? <>{count(decoded)} keys and values as they are decoded, all else as bytes</> : 'as bytes'}
+      {undecoded > 0 && <>; {count(undecoded)} that their schema does not read are among these</>}.
     </p>
   );
 }
@@ -242,6 +276,7 @@ export function Hits(): JSX.Element | null {
         </button>
       </header>
       <NotSearched found={found} />
+      <Looked found={found} />
       <ol tabIndex={0} aria-label="Found records">
         {found.hits.slice(0, MOST).map((hit) => (
           <li>
