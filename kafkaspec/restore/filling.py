@@ -1,7 +1,9 @@
 """Take the batches that a damaged copy has lost from the other copies of the partition.
 
 Batches are the same bytes in all replicas. One is taken if it is intact, lies in a hole as a whole,
-and its leader epoch is between those of the batches around the hole.
+and is proven to be of the same log. Two logs that have the same batch agree in all before it, and a
+leader epoch has one leader (KIP-101): so the copy agrees after the hole too, or the batch has the
+epoch that the damaged copy had there.
 """
 
 from __future__ import annotations
@@ -10,12 +12,14 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from pathlib import Path
 
+from kafkaspec.files.checkpoints.leader_epoch_checkpoint import EpochEntry
 from kafkaspec.forensics.headers import Unread, tables
 from kafkaspec.log.batch import NONE
 from kafkaspec.log.damage import Kept, judge
+from kafkaspec.log.header_table import HeaderTable
 from kafkaspec.log.missing import Account
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
@@ -40,7 +44,10 @@ class FilledBatch:
 
 
 def fill_holes(
-    target: Path, holes: Sequence[OffsetRange], others: Sequence[Partition]
+    target: Path,
+    holes: Sequence[OffsetRange],
+    others: Sequence[Partition],
+    epochs: Sequence[EpochEntry],
 ) -> list[FilledBatch]:
     """Put batches of other copies into the holes of a partition; return them by offset.
 
@@ -48,20 +55,23 @@ def fill_holes(
         target: directory of the partition, which is changed.
         holes: offsets that it has lost.
         others: the other copies, the best first.
+        epochs: the leader epochs of the damaged copy, by its checkpoint.
 
     Raises:
         KafkaSpecError: a copy cannot be read.
     """
     with closing(Partition(target)) as log:
-        around = _epochs(log)
+        own = _OwnBatches(log, epochs)
+    copies = [_intact(other, holes, own) for other in others]
     found: list[FilledBatch] = []
-    for other in others:
-        for batch, epoch in _intact(other, holes):
+    for agreed_end, batches in sorted(copies, key=itemgetter(0), reverse=True):
+        for hole, batch, epoch in batches:
             number = bisect_left(found, batch.first_offset, key=attrgetter("first_offset"))
             free = (number == len(found) or batch.last_offset < found[number].first_offset) and (
                 not number or found[number - 1].last_offset < batch.first_offset
             )
-            if free and _fits(around, batch, epoch):
+            is_same_log = hole.end is not None and hole.end < agreed_end
+            if free and own.allow(batch.first_offset, epoch, is_same_log=is_same_log):
                 found.insert(number, batch)
     if found:
         _merge(target, found)
@@ -80,16 +90,27 @@ def unfilled(hole: OffsetRange, filled: Sequence[FilledBatch]) -> Iterator[Offse
         yield OffsetRange(start, end)
 
 
-def _intact(log: Partition, holes: Sequence[OffsetRange]) -> Iterator[tuple[FilledBatch, int]]:
-    """Yield the intact batches of a copy that lie in a hole, with their epochs."""
+def _intact(
+    log: Partition, holes: Sequence[OffsetRange], own: _OwnBatches
+) -> tuple[int, list[tuple[OffsetRange, FilledBatch, int]]]:
+    """Return where the last batch that both logs have ends, and what a copy has in holes.
+
+    That are the intact batches that lie in one, with the hole and their epochs.
+    """
     account = Account(log, ends_only=False, judge=judge)
 
     def kept(segment: Segment) -> Kept | None:
         account.of(segment, check=True)
         return account.kept
 
+    agreed_end, found = 0, []
     for table in tables(log, Unread(), kept):
-        for start, end in holes:
+        for number in range(len(table) - 1, -1, -1):
+            if own.has(table, number):
+                agreed_end = max(agreed_end, table.last_offset[number] + 1)
+                break
+        for hole in holes:
+            start, end = hole
             for number in range(bisect_left(table.last_offset, start), len(table)):
                 first, last = table.first_offset_of(number), table.last_offset[number]
                 if end is not None and last >= end:
@@ -97,24 +118,49 @@ def _intact(log: Partition, holes: Sequence[OffsetRange]) -> Iterator[tuple[Fill
                 if first >= start:
                     data = bytes(table.batch(number).data)
                     batch = FilledBatch(first, last, data, str(log.path))
-                    yield batch, table.leader_epoch[number]
+                    found.append((hole, batch, table.leader_epoch[number]))
+    return agreed_end, found
 
 
-def _epochs(log: Partition) -> tuple[list[int], list[int]]:
-    """Return the last offsets and the epochs of the batches of a log."""
-    offsets: list[int] = []
-    epochs: list[int] = []
-    for table in tables(log, Unread()):
-        offsets += table.last_offset
-        epochs += table.leader_epoch
-    return offsets, epochs
+class _OwnBatches:
+    """The batches that a damaged log has, and its leader epochs by the checkpoint."""
 
+    def __init__(self, log: Partition, listed: Sequence[EpochEntry]) -> None:
+        self._offsets: list[int] = []
+        self._epochs: list[int] = []
+        self._checksums: list[int] = []
+        for table in tables(log, Unread()):
+            self._offsets += table.last_offset
+            self._epochs += table.leader_epoch
+            self._checksums += table.crc
+        self._listed = listed
 
-def _fits(around: tuple[list[int], list[int]], batch: FilledBatch, epoch: int) -> bool:
-    offsets, epochs = around
-    number = bisect_right(offsets, batch.first_offset)
-    before = epochs[number - 1] if number else NONE
-    return before <= epoch and (number == len(epochs) or epoch <= epochs[number])
+    def has(self, table: HeaderTable, number: int) -> bool:
+        """Return whether a batch of another log is one of these."""
+        last = table.last_offset[number]
+        at = bisect_left(self._offsets, last)
+        return at < len(self._offsets) and (
+            (self._offsets[at], self._epochs[at], self._checksums[at])
+            == (last, table.leader_epoch[number], table.crc[number])
+        )
+
+    def allow(self, offset: int, epoch: int, *, is_same_log: bool) -> bool:
+        """Return whether a batch at an offset is proven to be the one that was there.
+
+        Args:
+            offset: its first offset.
+            epoch: its leader epoch.
+            is_same_log: whether its log has a later batch of these.
+        """
+        number = bisect_right(self._offsets, offset)
+        before = self._epochs[number - 1] if number else NONE
+        after = self._epochs[number] if number < len(self._epochs) else None
+        at = bisect_right(self._listed, offset, key=attrgetter("start_offset"))
+        known = before if after is None or before == after else None
+        if at:
+            known = self._listed[at - 1].epoch
+        fits = before <= epoch and (after is None or epoch <= after)
+        return fits and (is_same_log or epoch == known)
 
 
 def _merge(target: Path, filled: Sequence[FilledBatch]) -> None:

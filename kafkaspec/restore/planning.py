@@ -255,6 +255,8 @@ class RestorePlanner:
         read: list[Finding] = list(lost)
         if report is not None:  # a salvaged log ends before its tail, whose offsets no one knows
             read = [*report.lost, *(each for each in lost if each.reason is MissingWhy.TAIL)]
+            gone = [each.offsets for each in report.lost]
+            self.findings += choice.contradictions(log, gone)
         for each in read:
             for offsets in [None] if each.offsets is None else unfilled(each.offsets, filled):
                 self._find_lost_offsets(taken, each.message, offsets)

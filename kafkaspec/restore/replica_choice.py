@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from kafkaspec.forensics.replicas.comparison import (
     DifferenceKind,
+    LogDifference,
     ReplicaComparison,
     compare_replicas,
 )
 from kafkaspec.log.batch import NONE
+from kafkaspec.log.partition import Partition
 from kafkaspec.restore.replica_inventory import PartitionCopy
 from kafkaspec.restore.restore_plan import RestoreFinding, RestoreReason
 from kafkaspec.results import OffsetRange, Strength
@@ -31,6 +33,7 @@ class Choice:
         leader_epoch: 1 more than the largest epoch that any copy knows.
         log_start: the largest log start offset of all copies.
         high_watermark: the largest of all checkpoints: what was committed at least; None for none.
+        asked: whether somebody asked for the copy that is taken.
         findings: what the copies differ in.
         beyond: the other copies that have what the one taken lacks.
     """
@@ -41,8 +44,37 @@ class Choice:
     leader_epoch: int
     log_start: int
     high_watermark: int | None
+    asked: bool
     findings: list[RestoreFinding] = field(default_factory=list)
     beyond: list[PartitionCopy] = field(default_factory=list)
+
+    def contradictions(
+        self, salvaged: Partition, lost: Sequence[OffsetRange]
+    ) -> Iterator[RestoreFinding]:
+        """Yield which copies have other batches than what was salvaged of the damaged one.
+
+        After damage that hides where the next batch begins, two copies cannot be compared.
+
+        Args:
+            salvaged: the salvaged log.
+            lost: offsets that it does not have.
+        """
+        known = {each.file for each in self.findings if each.offsets is not None}
+        for other in self.others:
+            cleaned = any(each.log.cleaner_offset for each in (self.taken, other))
+            if other.path in known or other.is_remote or cleaned:
+                continue
+            torn = [
+                each
+                for each in compare_replicas(salvaged, other.log, leader="a").differences
+                if each.reason in _TORN
+                and not any(
+                    start <= each.offsets.start and (end is None or each.offsets.start < end)
+                    for start, end in lost
+                )
+            ]
+            if torn:
+                yield _contradiction(torn, self.taken, other, asked=self.asked)
 
 
 def choose(replicas: Sequence[PartitionCopy], preferred: Collection[Path] = ()) -> Choice:
@@ -71,7 +103,7 @@ def choose(replicas: Sequence[PartitionCopy], preferred: Collection[Path] = ()) 
         start = max(each.log_start for each in order)
     why = _why(taken, others, asked=bool(wanted))
     epoch, mark = max([NONE, *epochs]) + 1, max(marks, default=None)
-    choice = Choice(taken, others, why, epoch, start, mark)
+    choice = Choice(taken, others, why, epoch, start, mark, bool(wanted))
     for other in others:
         found = compare_replicas(taken.log, other.log, leader="a")
         choice.findings.append(_said(found, taken, other, asked=bool(wanted)))
@@ -127,26 +159,36 @@ def _said(
     found: ReplicaComparison, taken: PartitionCopy, other: PartitionCopy, *, asked: bool
 ) -> RestoreFinding:
     """Return how a copy differs from the one taken."""
-    torn = [each for each in found.differences if each.reason in _TORN]
-    place = {"topic": taken.topic, "partition": taken.partition, "file": other.path}
-    if found.divergence is not None or torn:
-        first = found.divergence if found.divergence is not None else torn[0].offsets.start
-        mine, theirs = (
-            sum(side.entries for each in torn if (side := each.a if name == "a" else each.b))
-            for name in ("a", "b")
-        )
-        text = (
-            f"it has other batches from offset {first} on: {theirs} at epoch"
-            f" {other.content.last_epoch}, and {mine} at epoch {taken.content.last_epoch} in"
-            f" {taken.path}"
-        )
-        reason = RestoreReason.REPLICA if asked else RestoreReason.DIVERGED
-        return RestoreFinding(
-            reason=reason, message=text, offsets=OffsetRange(first, other.content.end_offset),
-            topic=taken.topic, partition=taken.partition, file=other.path,
-        )  # fmt: skip
+    if torn := [each for each in found.differences if each.reason in _TORN]:
+        return _contradiction(torn, taken, other, asked=asked)
     end = other.content.end_offset
     text = "the same" if end == taken.content.end_offset else f"a part of it, up to offset {end}"
     if kinds := sorted({each.reason.value for each in found.differences} - {"end"}):
         text += f"; differences: {', '.join(kinds)}"
-    return RestoreFinding(reason=RestoreReason.REPLICA, message=text, **place)  # type: ignore[arg-type]
+    if found.errors:
+        text += "; as far as both can be read"
+    return RestoreFinding(
+        reason=RestoreReason.REPLICA, message=text, topic=taken.topic, partition=taken.partition,
+        file=other.path,
+    )  # fmt: skip
+
+
+def _contradiction(
+    torn: Sequence[LogDifference], taken: PartitionCopy, other: PartitionCopy, *, asked: bool
+) -> RestoreFinding:
+    """Return that a copy has other batches than the one taken."""
+    first = torn[0].offsets.start
+    mine, theirs = (
+        sum(side.entries for each in torn if (side := each.a if name == "a" else each.b))
+        for name in ("a", "b")
+    )
+    text = (
+        f"it has other batches from offset {first} on: {theirs} at epoch"
+        f" {other.content.last_epoch}, and {mine} at epoch {taken.content.last_epoch} in"
+        f" {taken.path}"
+    )
+    return RestoreFinding(
+        reason=RestoreReason.REPLICA if asked else RestoreReason.DIVERGED, message=text,
+        offsets=OffsetRange(first, other.content.end_offset), topic=taken.topic,
+        partition=taken.partition, file=other.path,
+    )  # fmt: skip

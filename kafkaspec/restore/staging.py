@@ -76,7 +76,8 @@ class RestoredLogs:
                 ).partitions
             if fill:
                 holes = [each.offsets for each in report.lost]
-                filled = fill_holes(target, holes, [each.log for each in choice.others])
+                others = [each.log for each in choice.others]
+                filled = fill_holes(target, holes, others, taken.log.leader_epochs)
                 self._fill_end(target, report.old_end, choice.leader_epoch - 1)
             for path in target.iterdir():
                 if path.suffix not in files.SEGMENTS and path.name != files.LEADER_EPOCHS:

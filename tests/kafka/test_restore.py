@@ -799,3 +799,54 @@ def test_of_three_brokers_one_is_lost_one_behind_and_one_diverged(
             assert got.records == wanted
             assert client.append("three") == count
         _starts_again(broker, ["three"])
+
+
+@pytest.mark.parametrize("version", _TARGETS[-1:], ids=lambda each: each.name)
+def test_a_hole_is_filled_from_a_replica_that_agrees(version: Version, tmp_path: Path) -> None:
+    """Of three replicas the longest has a hole. Another leader wrote there in the second, and the
+    third, which ends earlier, gives it back: a consumer gets every record."""
+    (tmp_path / "before").mkdir()
+    old = Broker(version, tmp_path / "before")
+    topic = "three"
+    sent: list[ks.Record] = []
+    with old.running(), Client(old) as client:
+        second, third = old.join(1), old.join(2)
+        client.place(topic, [0, 1, 2], {})
+        client.open("idempotent", {"enable.idempotence": "true", "linger.ms": "200"})
+        for number in range(8):
+            if number == 6:
+                old.leave()
+            client.send("idempotent", topic, 0, [Record(b"key", b"%d" % n) for n in range(4)])
+        sent = client.consume(topic, "read_committed").records
+    assert len(sent) == 32
+    (winner,) = (old.logs / f"{topic}-0").glob(f"*{names.LOG}")
+    with ks.Segment(winner) as segment:
+        batches = list(segment.batches())
+    zeroed, flipped, after = batches[2:5]
+    data = bytearray(winner.read_bytes())
+    data[zeroed.position : flipped.position] = bytes(flipped.position - zeroed.position)
+    data[after.position - 1] ^= 1
+    winner.write_bytes(data)
+    (path,) = (second.logs / f"{topic}-0").glob(f"*{names.LOG}")
+    records = [ks.Record(zeroed.base_offset + n, 1, b"key", b"another") for n in range(12)]
+    epoch = zeroed.partition_leader_epoch + 1
+    pieces = [encode(some, partition_leader_epoch=epoch) for some in (records[:4], records[4:])]
+    path.write_bytes(path.read_bytes()[: zeroed.position] + b"".join(pieces))
+    sources = [old.logs, second.logs, third.logs]
+    options: dict[str, Any] = {"prefer": [old.logs], "fill_from_copies": True}
+    assert restore(sources, fill_from_copies=True).verdict is RestoreVerdict.REFUSED
+    broker, plan = _restored(version, tmp_path / "after", *sources, **options)
+    filled = [each for each in plan.findings if each.reason is RestoreReason.FILLED]
+    assert [each.offsets for each in filled] == [
+        (each.base_offset, each.next_offset) for each in (zeroed, flipped)
+    ]
+    assert all(str(third.logs) in each.message for each in filled)
+    assert not [each for each in plan.findings if each.topic == topic and each.counts]
+    with broker.running(), Client(broker) as client:
+        for isolation in _ISOLATIONS:
+            got = client.consume(topic, isolation)
+            assert (got.start, got.end, got.records) == (0, len(sent), sent)
+        assert not _looked_up(client, broker.logs, topic, _times(sent))
+        assert client.append(topic) == len(sent)
+    _starts_again(broker, [topic])
+    assert not [each for each in verify(broker.logs).findings if each.severity == "error"]

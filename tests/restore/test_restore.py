@@ -438,6 +438,58 @@ def test_a_hole_is_filled_from_another_copy(tmp_path: Path) -> None:
     assert _records(tmp_path / "again/logs/segments-0") == kept
 
 
+@pytest.mark.parametrize(
+    ("theirs", "listed", "is_filled"),
+    [
+        ([1, 1, 2], None, False),  # another leader's, whose epoch fits between those around
+        ([1, 1, 1], None, False),  # the copy that is damaged may have had epoch 3 there
+        ([1, 1, 2, 3], None, True),  # the same batch after the hole: the same log before it
+        ([1, 1, 3], 8, True),  # the checkpoint of epochs says that it had epoch 3 there
+        ([1, 1, 2], 8, False),
+        ([1, 1, 1], 12, True),
+        ([1, 1, 2, 2, 2], None, False),
+    ],
+)
+def test_a_hole_is_filled_only_by_what_was_there(
+    theirs: list[int], listed: int | None, is_filled: bool, tmp_path: Path
+) -> None:
+    """Epochs 1, 1, a hole, 3, 3; another copy may have what another leader wrote in its place."""
+    sizes = 4
+
+    def put(disk: str, epochs: Sequence[int]) -> list[bytes]:
+        place = tmp_path / disk / "filled-0"
+        place.mkdir(parents=True)
+        pieces = []
+        for number, epoch in enumerate(epochs):
+            offset = number * sizes
+            value = b"of epoch %d" % epoch
+            records = [ks.Record(offset + each, 1, b"key", value) for each in range(sizes)]
+            pieces.append(encode(records, partition_leader_epoch=epoch))
+        (place / f"{0:020}{names.LOG}").write_bytes(b"".join(pieces))
+        return pieces
+
+    mine = put("a", [1, 1, 2, 3, 3])
+    mine[2] = bytes(len(mine[2]))
+    (tmp_path / "a" / "filled-0" / f"{0:020}{names.LOG}").write_bytes(b"".join(mine))
+    if listed is not None:
+        text = f"0\n2\n1 0\n3 {listed}\n"
+        (tmp_path / "a" / "filled-0" / names.LEADER_EPOCHS).write_text(text)
+    put("b", theirs)
+    sources = [tmp_path / "a", tmp_path / "b"]
+    plan = restore(sources, tmp_path / "out", write=True, fill_from_copies=True, prefer=sources[:1])
+    lost = [each.offsets for each in plan.findings if each.reason is RestoreReason.LOST_OFFSETS]
+    assert lost == ([] if is_filled else [(8, 12)])
+    assert bool(_reasons(plan, RestoreReason.FILLED)) == is_filled
+    offsets = [each.offset for each in _records(tmp_path / "out/logs/filled-0")]
+    assert [each for each in range(20) if each not in offsets] == (
+        [] if is_filled else list(range(8, 12))
+    )
+    other = [each.offsets for each in plan.findings if each.reason is RestoreReason.REPLICA]
+    has_more = theirs[3:] != [3] * len(theirs[3:])
+    assert [each for each in other if each] == ([(12, 20)] if has_more else [])
+    assert (restore(sources).verdict is RestoreVerdict.REFUSED) == has_more
+
+
 @pytest.mark.slow
 def test_damage_of_every_reason_comes_back_or_is_named(tmp_path: Path) -> None:
     """The list of reasons is closed: a new one needs a kind of damage here."""
