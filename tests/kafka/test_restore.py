@@ -13,6 +13,7 @@ import pytest
 from kafka import (  # type: ignore[import-untyped]
     KafkaAdminClient,
     KafkaConsumer,
+    OffsetAndMetadata,
     TopicPartition,
 )
 from kafka.errors import CoordinatorLoadInProgressError  # type: ignore[import-untyped]
@@ -38,6 +39,7 @@ from kafkaspec.state.cluster import read_cluster
 from kafkaspec.state.edited import edit_cluster, write_edited
 from kafkaspec.state.groups import read_groups
 from kafkaspec.state.image import ClusterKind
+from kafkaspec.state.transactions import read_transactions
 from tests.goldens import GOLDEN
 from tests.kafka.chosen import SAMPLE, VERSIONS
 from tests.restore.damages import assert_served_or_named, damaged_logs
@@ -849,4 +851,120 @@ def test_a_hole_is_filled_from_a_replica_that_agrees(version: Version, tmp_path:
         assert not _looked_up(client, broker.logs, topic, _times(sent))
         assert client.append(topic) == len(sent)
     _starts_again(broker, [topic])
+    assert not [each for each in verify(broker.logs).findings if each.severity == "error"]
+
+
+def _commit_offset(broker: Broker, group: str, topic: str, offset: int) -> None:
+    """Commit an offset of partition 0, as a group without members does."""
+    consumer = KafkaConsumer(
+        bootstrap_servers=broker.bootstrap, group_id=group, enable_auto_commit=False
+    )
+    consumer.commit({TopicPartition(topic, 0): OffsetAndMetadata(offset, "", NONE)})
+    consumer.close()
+
+
+def _committing(logs: Path, transactional_id: str) -> int:
+    """Return the last time, ms, at which a transaction was committed and not yet everywhere."""
+    with ks.Partition(logs / f"{Topic.TRANSACTION_STATE}-0") as log:
+        times = sorted({record.timestamp for record in log.records()})
+        for at in reversed(times):
+            for row in read_transactions(log, at=at).ids.to_pylist():
+                if (row["transactional_id"], row["state"]) == (transactional_id, "PrepareCommit"):
+                    return at
+    raise AssertionError("each transaction was committed everywhere within 1 ms")
+
+
+@pytest.mark.parametrize("version", _TARGETS[-1:], ids=lambda each: each.name)
+def test_back_to_a_point_in_time(version: Version, tmp_path: Path) -> None:
+    """A transaction that was being committed then comes back whole, with the offsets of its group.
+
+    Of one that was open, or that no coordinator knew yet, nothing is committed; a group beyond the
+    end of what is left goes on there.
+    """
+    (tmp_path / "before").mkdir()
+    never = {"transaction.abort.timed.out.transaction.cleanup.interval.ms": "3600000"}
+    old = Broker(version, tmp_path / "before", never)
+    topics, many = ("left", "right", "ahead", "unknown"), 12
+
+    def record(value: bytes, later: int = 0) -> Record:
+        return Record(b"key", value, time.time_ns() // 1_000_000 + later)
+
+    with old.running(), Client(old) as client:
+        for topic in topics:
+            client.create(topic, 1, {})
+        client.open("plain", {"acks": "all"})
+        for name in ("open", "many", "unknown"):
+            client.open(name, {"transactional.id": name, "transaction.timeout.ms": "2000"})
+        early = record(b"early")
+        client.send("plain", "left", 0, [record(b"first")])
+        for later in (0, 3_600_000):
+            client.send("plain", "ahead", 0, [record(b"%d" % number, later) for number in range(3)])
+        _commit_offset(old, "goes-on", "left", 1)
+        _commit_offset(old, "beyond", "ahead", 6)
+        client.call("open", "beginTransaction")
+        for topic in ("left", "right"):
+            client.send("open", topic, 0, [record(b"open")])
+        for number in range(many):
+            client.call("many", "beginTransaction")
+            for topic in ("left", "right"):
+                client.send("many", topic, 0, [record(b"%d" % number)])
+            client.ask("Producers", "offsets", "many", "left", 0, number, "transactional")
+            client.call("many", "commitTransaction")
+            time.sleep(0.01)
+        client.call("unknown", "beginTransaction")
+        client.send("unknown", "unknown", 0, [early])
+        for name in ("open", "unknown"):
+            client.call(name, "commitTransaction")
+        client.send("plain", "left", 0, [record(b"after")])
+        _commit_offset(old, "goes-on", "left", 5)
+    at = _committing(old.logs, "many")
+    broker, plan = _restored(version, tmp_path / "after", old.logs, at=at)
+    items = {item.topic: item for item in plan.partitions}
+    reasons = {each.reason for each in plan.findings if each.topic == "unknown"}
+    assert reasons >= {RestoreReason.CUT, RestoreReason.MARKER}
+    kept = {}
+    for topic in topics:
+        with ks.Partition(broker.logs / f"{topic}-0") as log:
+            kept[topic] = list(log.records())
+        with ks.Partition(old.logs / f"{topic}-0") as log:
+            whole = list(log.records())
+        assert kept[topic] == [
+            each for each in whole[: len(kept[topic])] if each.timestamp <= at
+        ], topic
+    last = max(int(each.value or b"") for each in kept["right"] if each.value != b"open")
+    sent = [b"%d" % number for number in range(last + 1)]
+    committed = {
+        "left": [b"first", *sent], "right": sent, "ahead": [b"0", b"1", b"2"], "unknown": [],
+    }  # fmt: skip
+    with broker.running(), Client(broker) as client:
+        _last(client, "left", sent[-1])
+        _last(client, "right", sent[-1])
+        for topic, values in committed.items():
+            got = client.consume(topic, "read_committed")
+            assert [each.value for each in got.records] == values, topic
+            got = client.consume(topic, "read_uncommitted")
+            assert got.records == kept[topic], topic
+            asked = _times(kept[topic])
+            assert not _looked_up(client, broker.logs, topic, asked), topic
+        wanted = {
+            ("goes-on", "left", 0): 1, ("beyond", "ahead", 0): 3,
+            ("transactional", "left", 0): last,
+        }  # fmt: skip
+        deadline = time.monotonic() + _ENDS_SECONDS
+        known = {group for group, _, _ in wanted}
+        while (groups := _served_groups(broker, known)) != wanted and time.monotonic() < deadline:
+            time.sleep(1)  # the coordinator commits in all places, one after the other
+        assert groups == wanted
+        assert _positions(broker, groups) == groups
+        assert client.append("ahead") == items["ahead"].end_offset == 3
+        _commit(client, topics)
+        for topic in topics:
+            assert _last(client, topic, _LAST) == _LAST, topic
+        later = {
+            (topic, each): client.consume(topic, each) for topic in topics for each in _ISOLATIONS
+        }
+    for topic, isolation in later:
+        with ks.Partition(broker.logs / f"{topic}-0") as log:
+            assert later[topic, isolation].records == _delivered(log, isolation), topic
+    _starts_again(broker, topics)
     assert not [each for each in verify(broker.logs).findings if each.severity == "error"]
