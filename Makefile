@@ -160,6 +160,11 @@ c:  ## The reader in C as two files that need no Python, in dist/c
 	@tools/setup/venv.sh $(VENV) construct,test
 	@$(BIN)/python -m tools.native.single
 
+.PHONY: duckdb
+duckdb:  ## The table function read_kafka as an extension of DuckDB, in dist/duckdb (cargo; or HEADERS=FOLDER)
+	@tools/setup/venv.sh $(VENV) construct,test
+	@$(BIN)/python -m tools.native.duckdb dist/duckdb $(HEADERS)
+
 .PHONY: rust
 rust:  ## The reader in Rust as a crate, in dist/rust
 	@tools/setup/venv.sh $(VENV) construct,test

@@ -30,7 +30,7 @@ static uint8_t *load(const char *path, int64_t *size)
 int main(int count, char **arguments)
 {
     static const char *const columns[] = {"offset", "timestamp", "key", "value", NULL};
-    const ks_options options = {columns, 0, 0, NULL, NULL};
+    const ks_options options = {columns, 0, 0, NULL, NULL, 0};
     int64_t size = 0;
     const uint8_t *bytes = count == 2 ? load(arguments[1], &size) : NULL;
     if (!bytes)

@@ -42,7 +42,7 @@ static int read_log(FILE *to, const uint8_t *bytes, int64_t size, int further)
     static const char *const columns[] = {"offset",         "timestamp", "key",
                                           "value",          "headers",   "headers.key",
                                           "headers.value",  "batch.attributes.is_control", NULL};
-    const ks_options options = {columns, 0, INT64_C(1) << 25, NULL, NULL};
+    const ks_options options = {columns, 0, INT64_C(1) << 25, NULL, NULL, 0};
     ks_reader *reader = ks_open(bytes, size, &options);
     ks_rows rows;
     int64_t before = -1;

@@ -31,11 +31,13 @@ struct ks_reader {
     uint64_t present_inner[TABLE];
 };
 
-static int problem(ks_reader *r, int status, const char *format, ...)
+static int problem(ks_reader *r, int status, int64_t at, const char *format, ...)
 {
+    const int before =
+        snprintf(r->text, sizeof r->text, "byte %lld: ", (long long)(r->options.position + at));
     va_list values;
     va_start(values, format);
-    vsnprintf(r->text, sizeof r->text, format, values);
+    vsnprintf(r->text + before, sizeof r->text - (size_t)before, format, values);
     va_end(values);
     return status;
 }
@@ -251,8 +253,8 @@ static int64_t decompressed(ks_reader *r, int64_t at, int64_t size)
         if (is_form(r, form))
             name = forms[form].name;
     if (!name)
-        return -problem(r, KS_IRREGULAR, "byte %lld: no compression %lld",
-                        (long long)header(r, KS_SCAN_POSITION), (long long)header(r, AT_COMPRESSION));
+        return -problem(r, KS_IRREGULAR, header(r, KS_SCAN_POSITION), "no compression %lld",
+                        (long long)header(r, AT_COMPRESSION));
     for (;; room *= 4) {
         room = room < r->options.most_output ? room : r->options.most_output;
         if (room + KS_SLACK > r->room) {
@@ -260,38 +262,34 @@ static int64_t decompressed(ks_reader *r, int64_t at, int64_t size)
             r->room = 0;
             r->payload = malloc((size_t)(room + KS_SLACK));
             if (!r->payload)
-                return -problem(r, KS_NO_MEMORY, "byte %lld: not enough memory for a payload",
-                                (long long)at);
+                return -problem(r, KS_NO_MEMORY, at, "not enough memory for a payload");
             r->room = room + KS_SLACK;
         }
         const int64_t made = unpack(r, name, r->bytes + at, size, room);
         if (made >= 0)
             return made;
         if (made == KS_OTHER_FORM)
-            return -problem(r, KS_UNSUPPORTED,
-                            "byte %lld: a payload of %s that is broken, or that nothing here "
-                            "decompresses",
-                            (long long)at, name);
+            return -problem(r, KS_UNSUPPORTED, at,
+                            "a payload of %s that is broken, or that nothing here decompresses",
+                            name);
         if (room == r->options.most_output)
-            return -problem(r, KS_TOO_LARGE, "byte %lld: a payload of more than %lld bytes",
-                            (long long)at, (long long)room);
+            return -problem(r, KS_TOO_LARGE, at, "a payload of more than %lld bytes",
+                            (long long)room);
     }
 }
 
 static int wrong(ks_reader *r, int status, int64_t entry, int64_t position)
 {
     if (status == KS_CHECKSUM)
-        return problem(r, status, "byte %lld: the checksum does not match", (long long)entry);
+        return problem(r, status, entry, "the checksum does not match");
     if (status == KS_NO_MEMORY || status == KS_GROW)
-        return problem(r, KS_NO_MEMORY, "byte %lld: not enough memory for the records",
-                       (long long)entry);
+        return problem(r, KS_NO_MEMORY, entry, "not enough memory for the records");
     if (status == KS_UNSUPPORTED)
-        return problem(r, status, "byte %lld: a wrapper with messages of another magic",
-                       (long long)entry);
-    return problem(r, KS_IRREGULAR,
-                   "byte %lld: the entry does not follow the specification, at byte %lld of it or "
-                   "of what it holds",
-                   (long long)entry, (long long)position);
+        return problem(r, status, entry, "a wrapper with messages of another magic");
+    return problem(r, KS_IRREGULAR, entry,
+                   "the entry does not follow the specification, at byte %lld of it or of what it "
+                   "holds",
+                   (long long)position);
 }
 
 static void describe(const ks_reader *r, int64_t *entry, int64_t rows)
@@ -486,11 +484,10 @@ int ks_next(ks_reader *r, ks_rows *rows)
         r->next = 0;
     }
     if (r->next == r->count) {
-        const long long at = (long long)r->position;
         if (r->status == KS_SHORT)
-            return problem(r, KS_SHORT, "byte %lld: the log ends within an entry", at);
+            return problem(r, KS_SHORT, r->position, "the log ends within an entry");
         if (r->status == KS_IRREGULAR)
-            return problem(r, KS_IRREGULAR, "byte %lld: no entry begins here", at);
+            return problem(r, KS_IRREGULAR, r->position, "no entry begins here");
         return KS_END;
     }
     const int packed = has(r, AT_COMPRESSION) && header(r, AT_COMPRESSION);

@@ -36,6 +36,7 @@ typedef struct {
     int64_t (*decompress)(void *context, const char *codec, const uint8_t *payload, int64_t size,
                           uint8_t *out, int64_t room);
     void *context;
+    int64_t position; /* of the first byte in the log, where the bytes are a part: for ks_problem */
 } ks_options;
 
 /*
@@ -46,7 +47,7 @@ typedef struct {
  * to the next call.
  */
 typedef struct {
-    int64_t position, size; /* of the entries in the log */
+    int64_t position, size; /* of the entries in the bytes */
     const uint8_t *bytes;   /* what spans count from */
     ks_out columns;
 } ks_rows;
