@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -24,6 +25,7 @@ from kafkaspec.log.batch import NO_TIMESTAMP_TYPE, TIMESTAMP_TYPES
 from kafkaspec.log.legacy import has_relative_offsets
 from kafkaspec.messages.json_text import SHOWN_BEFORE, UNKNOWN_TAGS
 from kafkaspec.messages.lookup import CONSUMER, EMBEDDED, HEADS, MESSAGES
+from kafkaspec.values.protobuf.known import imported_texts
 from kafkaspec.values.registry.log import TOPIC as SCHEMAS_TOPIC
 from tools.specgen import expression as ex
 from tools.specgen.loader import load
@@ -33,6 +35,12 @@ ROOT = Path(__file__).resolve().parents[2]
 SPEC = ROOT / "spec"
 _UNSAID = ("", 0, False, None, ())
 """Values of a layout that are left out: the reader takes them for absent ones."""
+
+
+def _short(text: str) -> str:
+    """Return a Protobuf schema without comments, options and line ends."""
+    text = re.sub(r"//[^\n]*|/\*.*?\*/|^option [^;]*;", "", text, flags=re.DOTALL | re.MULTILINE)
+    return " ".join(text.split())
 
 
 def facts() -> dict[str, Any]:
@@ -69,6 +77,7 @@ def facts() -> dict[str, Any]:
         "topics": [str(topic) for topic in Topic],
         "snapshotTopic": str(Topic.CLUSTER_METADATA),
         "schemasTopic": SCHEMAS_TOPIC,
+        "protos": {path: _short(text) for path, text in sorted(imported_texts().items())},
         "heads": {topic: [list(head) for head in heads] for topic, heads in HEADS.items()},
         "messages": [asdict(message) for message in MESSAGES],
         "embedded": {"protocol": CONSUMER, "fields": EMBEDDED},

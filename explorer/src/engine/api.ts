@@ -553,7 +553,7 @@ export interface Engine {
 
   /** Decode keys and values by the schemas in logs of a registry's topic; return how many there are. */
   useSchemas(files: FileId[]): Promise<number>;
-  /** Decode what no registry has a schema for by a schema of Avro; null for by none. */
+  /** Decode what no registry has a schema for by one of Avro, or by the first message of one of Protobuf; null for by none. */
   giveSchema(text: string | null): Promise<void>;
 
   /** Bytes of a file, or of the decompressed bytes of a row; short at the end. */

@@ -28,8 +28,8 @@ import { Refused, type Made } from './specification/runtime';
 import { EditedSource, openSource, shorter, unreadable, type Source } from './bytes/source';
 import { editableEntry, entryTree, entryType, fileTree, openIndex, tableOf, type Index } from './files/tables';
 import { leaf, treeOf } from './files/tree';
-import { AvroError } from './values/avro';
 import { Schemas } from './values/schemas';
+import { NotDecoded } from './values/undecoded';
 
 const SHOWN_BYTES = 4096;
 /** Batches that stay open: those that were looked at last, whose decompressed bytes fit this. */
@@ -285,7 +285,7 @@ export class LocalEngine implements Engine {
       problem = found.problem?.message ?? null;
     } else {
       for (const [shown, bytes] of [[key, keyBytes], [value, valueBytes]] as const) {
-        const found = bytes && this.schemas.read(bytes);
+        const found = bytes && this.schemas.for(file.info.topic).read(bytes);
         if (!found) continue;
         shown.message = found.json;
         shown.messageName = found.name;
@@ -314,7 +314,7 @@ export class LocalEngine implements Engine {
       const batch = await this.batch(file, row);
       const lines: string[] = [];
       const topic = topicOf(file);
-      const schemas = topic === null && this.schemas.texts !== null ? this.schemas : null;
+      const schemas = topic === null && this.schemas.texts !== null ? this.schemas.for(file.info.topic) : null;
       for (const line of recordLines(batch, file.info.path, topic, 0, 'jsonl', null, schemas)) {
         stopIfAborted(options.signal);
         lines.push(line);
@@ -338,7 +338,7 @@ export class LocalEngine implements Engine {
         const parts = spans(rows, 0, end, undefined, TEXT_BYTES);
         const rest = what.without?.rest ?? null;
         const given = {
-          ...ALL, path: file.info.path, topic: topicOf(file), format, wanted, schemas,
+          ...ALL, path: file.info.path, topic: topicOf(file), format, wanted, schemas: schemas && { ...schemas, topic: file.info.topic },
           without: what.without?.slow.filter((one) => one.file === id) ?? [], until: rest?.file === id ? rest : null,
         };
         const watching = { signal: options.signal, told: mayHang(wanted, schemas) ? () => undefined : undefined };
@@ -383,7 +383,7 @@ export class LocalEngine implements Engine {
       try {
         this.schemas.give(text);
       } catch (error) {
-        throw error instanceof AvroError ? unreadable(error.message, 'invalid_value') : error;
+        throw error instanceof NotDecoded ? unreadable(error.message, 'invalid_value') : error;
       }
     });
   }
@@ -651,7 +651,7 @@ export class LocalEngine implements Engine {
             const [left, others] = [recordsFrom(rows, place), files.length - number - 1];
             if (left.records || others) all.rest = { file: id, ...place, ...left, files: others };
           };
-          const schemas = wanted.bytes || file.info.internal ? null : this.schemas.texts;
+          const schemas = wanted.bytes || file.info.internal ? null : this.schemas.for(file.info.topic).texts;
           const sought = { wanted, topic: topicOf(file), schemas, most: MOST_HITS };
           const run = (part: Rows): Promise<Looked> => search(this.jobs, file.source, part, sought, own.signal);
           await inOrder(this.jobs.width, spans(rows, 0, rows.count), run, (part, { first, count, position, lastOffset }) => {

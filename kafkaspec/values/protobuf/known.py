@@ -93,6 +93,12 @@ def is_well_known(path: str) -> bool:
     return path.startswith("google/protobuf/") and (WELL_KNOWN / path).is_file()
 
 
+def imported_texts() -> dict[str, str]:
+    """Return the texts of files that schemas import without a reference, by path."""
+    own = {path: (WELL_KNOWN / path).read_text("utf-8") for path in _BUILT_IN}
+    return own | REGISTRIES
+
+
 def built_in_file(path: str) -> FileDescriptorProto | None:
     """Return the descriptor of a file that Google's library has, which imports no other."""
     if path not in _BUILT_IN:

@@ -104,6 +104,8 @@ interface AllFacts {
   topics: string[];
   snapshotTopic: string;
   schemasTopic: string;
+  /** Texts of schemas of Protobuf that others import without a reference to them, by their paths. */
+  protos: Record<string, string>;
   heads: Record<string, [string, string, number, boolean][]>;
   messages: MessageFacts[];
   embedded: { protocol: string; fields: Record<string, string> };

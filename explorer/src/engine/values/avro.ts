@@ -1,12 +1,7 @@
 /** Avro's binary encoding as JSON: a function for each schema. */
 import { quoted } from '../messages/json';
+import { DEEPEST, MOST_ITEMS, NotDecoded, numberJson, textJson } from './undecoded';
 
-/** What a schema or bytes of Avro are not. */
-export class AvroError extends Error {}
-
-const DEEPEST = 64;
-/** Items and records that a value may have: those of `null` take no bytes. */
-const MOST_ITEMS = 1 << 20;
 /** Bytes of a decimal: the time that its digits take grows faster than they do. */
 const MOST_DECIMAL = 1 << 16;
 
@@ -23,7 +18,7 @@ class Reader {
   }
 
   take(size: number): number {
-    if (size < 0 || size > this.data.length - this.at) throw new AvroError(`byte ${this.at}: ${size} bytes are wanted, ${this.data.length - this.at} are left`);
+    if (size < 0 || size > this.data.length - this.at) throw new NotDecoded(`byte ${this.at}: ${size} bytes are wanted, ${this.data.length - this.at} are left`);
     this.at += size;
     return this.at - size;
   }
@@ -36,15 +31,15 @@ class Reader {
       found |= BigInt(byte & 0x7f) << shift;
       if (byte < 0x80) break;
       shift += 7n;
-      if (shift > 63n) throw new AvroError(`byte ${start}: a number of more than 64 bits`);
+      if (shift > 63n) throw new NotDecoded(`byte ${start}: a number of more than 64 bits`);
     }
-    if (found >> 64n) throw new AvroError(`byte ${start}: a number of more than 64 bits`);
+    if (found >> 64n) throw new NotDecoded(`byte ${start}: a number of more than 64 bits`);
     return (found >> 1n) ^ -(found & 1n);
   }
 
   size(): number {
     const size = this.long();
-    if (size < 0n || size > BigInt(this.data.length)) throw new AvroError(`byte ${this.at}: a length of ${size}`);
+    if (size < 0n || size > BigInt(this.data.length)) throw new NotDecoded(`byte ${this.at}: a length of ${size}`);
     return Number(size);
   }
 
@@ -54,31 +49,24 @@ class Reader {
   }
 
   item(): void {
-    if (++this.items > MOST_ITEMS) throw new AvroError(`more than ${MOST_ITEMS} items`);
+    if (++this.items > MOST_ITEMS) throw new NotDecoded(`more than ${MOST_ITEMS} items`);
   }
 
   number(size: 4 | 8): string {
     const at = this.take(size);
     const found = size === 4 ? this.view.getFloat32(at, true) : this.view.getFloat64(at, true);
-    return Number.isFinite(found) ? String(found) : `"${found}"`;
+    return numberJson(found);
   }
 }
 
 /** Bytes as Avro writes them in JSON: each is the character of its number. */
 const latin = (bytes: Uint8Array): string => quoted(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(''));
-const text = (bytes: Uint8Array): string => {
-  try {
-    return quoted(new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes));
-  } catch {
-    throw new AvroError('a string that is not UTF-8');
-  }
-};
 
 const PLAIN: Record<string, Read> = {
   null: () => 'null',
   boolean: (from) => {
     const byte = from.data[from.take(1)]!;
-    if (byte > 1) throw new AvroError(`byte ${from.at - 1}: a boolean of ${byte}`);
+    if (byte > 1) throw new NotDecoded(`byte ${from.at - 1}: a boolean of ${byte}`);
     return String(byte === 1);
   },
   int: (from) => String(from.long()),
@@ -86,11 +74,11 @@ const PLAIN: Record<string, Read> = {
   float: (from) => from.number(4),
   double: (from) => from.number(8),
   bytes: (from) => latin(from.bytes()),
-  string: (from) => text(from.bytes()),
+  string: (from) => textJson(from.bytes()),
 };
 
 function decimal(bytes: Uint8Array, scale: number): string {
-  if (bytes.length > MOST_DECIMAL) throw new AvroError(`a decimal of more than ${MOST_DECIMAL} bytes`);
+  if (bytes.length > MOST_DECIMAL) throw new NotDecoded(`a decimal of more than ${MOST_DECIMAL} bytes`);
   // At once, since BigInt is copied by every operation.
   const hex = Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
   const value = BigInt.asIntN(8 * bytes.length, BigInt(`0x${hex || '0'}`));
@@ -141,7 +129,7 @@ export function compileAvro(schema: unknown, named: NamedTypes = new Map()): (da
   try {
     read = compiled(schema as Shape, '', named);
   } catch (error) {
-    throw error instanceof AvroError ? error : new AvroError('the schema has not what Avro asks for');
+    throw error instanceof NotDecoded ? error : new NotDecoded('the schema has not what Avro asks for');
   }
   const isBytes = (schema as Shape) === 'bytes' || (schema as { type?: Shape } | null)?.type === 'bytes';
   return (data) => {
@@ -149,7 +137,7 @@ export function compileAvro(schema: unknown, named: NamedTypes = new Map()): (da
     // Confluent's serializer for Java leaves out the length of bytes that are all of a value.
     if (isBytes && !isWhole(data)) return latin(data);
     const found = read(from, 0);
-    if (from.at < data.length) throw new AvroError(`${data.length - from.at} bytes follow`);
+    if (from.at < data.length) throw new NotDecoded(`${data.length - from.at} bytes follow`);
     return found;
   };
 }
@@ -174,7 +162,7 @@ function compiled(schema: Shape, space: string, named: NamedTypes): Read {
     const plain = Object.hasOwn(PLAIN, schema) ? PLAIN[schema] : undefined;
     if (plain) return plain;
     const full = named.has(fullName(schema, space)) ? fullName(schema, space) : schema;
-    if (!named.has(full)) throw new AvroError(`there is no type ${schema}`);
+    if (!named.has(full)) throw new NotDecoded(`there is no type ${schema}`);
     // A record may have itself in it: what it is, is known when bytes are read.
     return (from, depth) => named.get(full)!(from, depth);
   }
@@ -182,11 +170,11 @@ function compiled(schema: Shape, space: string, named: NamedTypes): Read {
     const branches = schema.map((branch) => compiled(branch, space, named));
     return (from, depth) => {
       const branch = branches[Number(from.long())];
-      if (!branch) throw new AvroError(`byte ${from.at}: a branch that the union does not have`);
+      if (!branch) throw new NotDecoded(`byte ${from.at}: a branch that the union does not have`);
       return branch(from, depth);
     };
   }
-  if (typeof schema !== 'object' || schema === null) throw new AvroError('a schema is a name, a list or an object');
+  if (typeof schema !== 'object' || schema === null) throw new NotDecoded('a schema is a name, a list or an object');
   const { type } = schema;
   if (typeof type !== 'string') return compiled(type, space, named);
   if (type === 'array' || type === 'map') {
@@ -199,7 +187,7 @@ function compiled(schema: Shape, space: string, named: NamedTypes): Read {
 
 function blocks(item: Read, isMap: boolean): Read {
   return (from, depth) => {
-    if (depth > DEEPEST) throw new AvroError(`more than ${DEEPEST} levels`);
+    if (depth > DEEPEST) throw new NotDecoded(`more than ${DEEPEST} levels`);
     const parts: string[] = [];
     for (;;) {
       let count = from.long();
@@ -210,7 +198,7 @@ function blocks(item: Read, isMap: boolean): Read {
       }
       for (let done = 0n; done < count; done++) {
         from.item();
-        parts.push(isMap ? `${text(from.bytes())}: ${item(from, depth + 1)}` : item(from, depth + 1));
+        parts.push(isMap ? `${textJson(from.bytes())}: ${item(from, depth + 1)}` : item(from, depth + 1));
       }
     }
     return isMap ? `{${parts.join(', ')}}` : `[${parts.join(', ')}]`;
@@ -224,12 +212,12 @@ function namedType(schema: Record<string, unknown>, type: string, outer: string,
     const symbols = (schema['symbols'] as unknown[]).map((symbol) => quoted(String(symbol)));
     named.set(name, (from) => {
       const symbol = symbols[Number(from.long())];
-      if (symbol === undefined) throw new AvroError(`byte ${from.at}: a symbol that ${name} does not have`);
+      if (symbol === undefined) throw new NotDecoded(`byte ${from.at}: a symbol that ${name} does not have`);
       return symbol;
     });
   } else if (type === 'fixed') {
     const size = Number(schema['size']);
-    if (!Number.isSafeInteger(size) || size < 0) throw new AvroError(`${name} has no size`);
+    if (!Number.isSafeInteger(size) || size < 0) throw new NotDecoded(`${name} has no size`);
     named.set(name, logical(schema, 'fixed', size) ?? ((from) => latin(from.bytes(size))));
   } else {
     named.set(name, () => 'null'); // until its fields are known
@@ -237,7 +225,7 @@ function namedType(schema: Record<string, unknown>, type: string, outer: string,
       (field) => [quoted(field.name), compiled(field.type, space, named)] as const,
     );
     named.set(name, (from, depth) => {
-      if (depth > DEEPEST) throw new AvroError(`more than ${DEEPEST} levels`);
+      if (depth > DEEPEST) throw new NotDecoded(`more than ${DEEPEST} levels`);
       from.item();
       return `{${fields.map(([own, read]) => `${own}: ${read(from, depth + 1)}`).join(', ')}}`;
     });
