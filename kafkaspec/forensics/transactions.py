@@ -8,6 +8,7 @@ from typing import Any, Final, Protocol
 
 import pyarrow as pa
 
+from kafkaspec._generated.python.model.control_record import ControlRecordType
 from kafkaspec._generated.python.model.enumeration import TransactionState
 from kafkaspec.forensics.headers import EPOCH
 from kafkaspec.layout.kinds import shown_name
@@ -27,6 +28,27 @@ _ENDING: Final = frozenset(
 ONGOING: Final = shown_name(_STATE, TransactionState.ONGOING)
 _OPEN: Final = _ENDING | {ONGOING}
 """States in which partitions still have to get their markers."""
+_KINDS: Final = {
+    shown_name(_STATE, state): kind
+    for kind, states in (
+        (
+            ControlRecordType.COMMIT,
+            (TransactionState.PREPARE_COMMIT, TransactionState.COMPLETE_COMMIT),
+        ),
+        (
+            ControlRecordType.ABORT,
+            (
+                TransactionState.PREPARE_ABORT,
+                TransactionState.PREPARE_EPOCH_FENCE,
+                TransactionState.COMPLETE_ABORT,
+            ),
+        ),
+    )
+    for state in states
+}
+"""The markers that partitions get, by the state of the coordinator."""
+_RAISES_EPOCH: Final = 2
+"""The version of transactions from which every end raises the epoch of the producer."""
 
 OPEN: Final = pa.schema([
     ("topic", pa.string()), ("partition", pa.int32()), ("producer_id", pa.int64()),
@@ -59,10 +81,10 @@ SAME_TIME: Final = Assumption(
 """What each verdict depends on that comes from two logs."""
 
 
-def by_producer(ids: pa.Table | None) -> dict[int, dict[str, Any]]:
+def by_producer(ids: Iterable[Mapping[str, Any]]) -> dict[int, Mapping[str, Any]]:
     """Return the rows of transactional ids by each producer id that they name."""
-    known: dict[int, dict[str, Any]] = {}
-    for row in [] if ids is None else ids.to_pylist():
+    known: dict[int, Mapping[str, Any]] = {}
+    for row in ids:
         for name in ("previous_producer_id", "next_producer_id", "producer_id"):
             if row[name] is not None and row[name] >= 0:
                 known[row[name]] = row
@@ -88,7 +110,7 @@ def open_transactions(
     Raises:
         KafkaSpecError: a segment cannot be read.
     """
-    known = by_producer(ids)
+    known = by_producer([] if ids is None else ids.to_pylist())
     rows = [
         judged(partition, each, known, complete=complete)
         for partition in partitions
@@ -102,7 +124,7 @@ def judged(
 ) -> dict[str, Any]:
     """Return the row of an open transaction; see ``OPEN``."""
     row = known.get(each.producer_id)
-    verdict, strength = _verdict(row, place, each.producer_epoch, complete=complete)
+    verdict, strength = verdict_of(row, place, each.producer_epoch, complete=complete)
     hanging = (
         None if verdict is TransactionVerdict.UNKNOWN else verdict is TransactionVerdict.HANGING
     )
@@ -134,20 +156,61 @@ class Placed(Protocol):
     def partition(self) -> int | None: ...
 
 
-def _verdict(
+def verdict_of(
     row: Mapping[str, Any] | None, place: Placed, epoch: int, *, complete: bool
 ) -> tuple[TransactionVerdict, Strength]:
+    """Return the fate of an open transaction, and how well it is proven.
+
+    Args:
+        row: of ``TRANSACTIONS``, of its producer; None if no coordinator knows it.
+        place: where it is open.
+        epoch: of its producer.
+        complete: see ``open_transactions``.
+    """
     if row is None:
         # The id may have expired at the coordinator: transactional.id.expiration.ms.
         if complete:
             return TransactionVerdict.HANGING, Strength.LIKELY
         return TransactionVerdict.UNKNOWN, Strength.UNKNOWN
-    listed = any(
-        item["topic"] == place.topic and place.partition in item["partition_ids"]
-        for item in row["partitions"]
-    )
-    if not listed or row["state"] not in _OPEN or row["producer_epoch"] not in (epoch, epoch + 1):
+    is_open = _is_listed(row, place.topic, place.partition) and row["state"] in _OPEN
+    if not is_open or row["producer_epoch"] not in (epoch, epoch + 1):
         return TransactionVerdict.HANGING, Strength.STRONG
     if row["state"] in _ENDING:
         return TransactionVerdict.ENDING, Strength.LIKELY
     return TransactionVerdict.OPEN, Strength.STRONG
+
+
+def decision_of(
+    row: Mapping[str, Any], topic: str | None, partition: int | None, epoch: int
+) -> tuple[ControlRecordType, Strength] | str:
+    """Return how a coordinator ended the transaction of a producer, or why that is not known.
+
+    The epoch that follows is that of the same transaction if its client speaks version 2, whose
+    every end raises it (KIP-890), or if it was aborted; otherwise a producer began again, and what
+    it had open was aborted then. Kafka: ``TransactionMetadata.prepareAbortOrCommit``.
+
+    Args:
+        row: of ``TRANSACTIONS``, of the producer.
+        topic: where the transaction is.
+        partition: its number.
+        epoch: of the producer.
+    """
+    state = row["state"]
+    kind = _KINDS.get(state)
+    if kind is None:
+        return f"the state of its transactional id is {state}"
+    raises = row["client_transaction_version"] >= _RAISES_EPOCH
+    if row["producer_epoch"] not in (epoch + raises, epoch + 1):
+        return "the state of its transactional id is of another epoch"
+    if row["producer_epoch"] != epoch + raises and kind is ControlRecordType.COMMIT:
+        return ControlRecordType.ABORT, Strength.LIKELY
+    # Of the transaction that is listed there may be nothing here, and of an earlier one the marker
+    # is lost.
+    return kind, Strength.STRONG if _is_listed(row, topic, partition) else Strength.LIKELY
+
+
+def _is_listed(row: Mapping[str, Any], topic: str | None, partition: int | None) -> bool:
+    """Return whether a coordinator has a partition in the transaction of an id."""
+    return any(
+        item["topic"] == topic and partition in item["partition_ids"] for item in row["partitions"]
+    )

@@ -2,9 +2,13 @@
 
 A consumer that reads committed records stops at the first open transaction. One that a coordinator
 still has as ongoing or as being ended, the coordinator ends after its start; any other would stay
-open for ever. A committed offset beyond the end of its partition makes consumers of 2.1 and later
-fail, and older ones skip what is written next. Kafka: ``TransactionStateManager``,
-``OffsetsForLeaderEpochClient``; KIP-320.
+open for ever. From Kafka 4.3 on a coordinator treats a partition without a leader as a deleted
+one, and its transaction ends without a marker there (KAFKA-20734; executed with 4.4.0, while 4.2.1
+waits). So what is decided is written here, and the marker of the coordinator follows.
+
+A committed offset beyond the end of its partition makes consumers of 2.1 and later fail, and older
+ones skip what is written next. Kafka: ``TransactionStateManager``, ``OffsetsForLeaderEpochClient``;
+KIP-320.
 """
 
 from __future__ import annotations
@@ -13,23 +17,30 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from kafkaspec._generated.python.model.control_record import ControlRecordType
+from kafkaspec.forensics.transactions import (
+    TransactionVerdict,
+    by_producer,
+    decision_of,
+    verdict_of,
+)
 from kafkaspec.log.batch import NONE
-from kafkaspec.log.control import ending
 from kafkaspec.log.encoding import encode, encode_marker
 from kafkaspec.log.partition import Partition
-from kafkaspec.log.transactions import OpenTransaction
 from kafkaspec.model import Record
 from kafkaspec.restore.restore_options import OpenTransactions
 from kafkaspec.restore.restore_plan import RestoreFinding, RestoreReason
 from kafkaspec.results import OffsetRange, Strength
 from kafkaspec.state.message_bytes import message_bytes
 
-_ONGOING: Final = ("Ongoing", "PrepareCommit", "PrepareAbort", "PrepareEpochFence")
-_COMMITTED: Final = "CompleteCommit"
+_LEADERLESS: Final = "4.3 and later leave it open where a partition has no leader (KAFKA-20734)"
 
 
 def endings(
-    log: Partition, ids: Sequence[Mapping[str, Any]], wanted: OpenTransactions, epoch: int
+    log: Partition,
+    ids: Sequence[Mapping[str, Any]],
+    wanted: OpenTransactions,
+    epoch: int,
+    now: int,
 ) -> tuple[list[bytes], list[RestoreFinding]]:
     """Return the markers to append to a partition, and the fate of each open transaction.
 
@@ -38,36 +49,33 @@ def endings(
         ids: rows of ``kafkaspec.state.transactions.TRANSACTIONS``.
         wanted: see ``OpenTransactions``.
         epoch: leader epoch of the markers.
+        now: time in ms since the epoch; what is ongoing may still be committed before its timeout.
 
     Raises:
         KafkaSpecError: a segment cannot be read.
     """
+    known = by_producer(ids)
     made: list[bytes] = []
     findings = []
     offset = log.log_end_offset
     for each in log.open_transactions:
-        row = _row_of(ids, each)
-        state = None if row is None else row["state"]
-        listed = row is not None and any(
-            item["topic"] == log.topic and log.partition in item["partition_ids"]
-            for item in row["partitions"]
-        )
+        row = known.get(each.producer_id)
+        verdict, _ = verdict_of(row, log, each.producer_epoch, complete=True)
+        kind, strength, why = ControlRecordType.ABORT, Strength.UNKNOWN, "no coordinator knows it"
+        if row is not None:
+            decision = decision_of(row, log.topic, log.partition, each.producer_epoch)
+            if not isinstance(decision, str):
+                kind, strength = decision
+            why = f"its coordinator has it as {row['state']}"
+        producer = f"producer {each.producer_id}:"
         offsets = OffsetRange(each.first_offset, offset)
-        strength = Strength.PROOF
-        if state in _ONGOING and listed:
-            reason = RestoreReason.TRANSACTION
-            text = f"producer {each.producer_id}: its coordinator has it as {state}, and ends it"
-        elif wanted == "leave":
-            reason = RestoreReason.OPEN
-            text = f"producer {each.producer_id}: no coordinator ends its transaction"
-        else:
-            commits = state == _COMMITTED and row is not None
-            commits &= row is not None and row["producer_epoch"] == each.producer_epoch
-            kind = ControlRecordType(ending(aborts=not commits))
-            strength = Strength.STRONG if state else Strength.UNKNOWN
-            reason = RestoreReason.MARKER
-            why = f"its coordinator has {state}" if state else "no coordinator knows it"
-            text = f"producer {each.producer_id}: {kind.name} is added at offset {offset}, {why}"
+        is_decided = verdict is not TransactionVerdict.OPEN or _is_over(row, now)
+        is_hanging = verdict is TransactionVerdict.HANGING
+        if is_decided and wanted != "leave":
+            reason = RestoreReason.MARKER if is_hanging else RestoreReason.TRANSACTION
+            text = f"{producer} {kind.name} is added at offset {offset}, {why}"
+            if not is_hanging:
+                text += ", and ends it again"
             made.append(
                 encode_marker(
                     kind, offset, max(each.last_timestamp, 0), producer_id=each.producer_id,
@@ -75,6 +83,15 @@ def endings(
                 )
             )  # fmt: skip
             offset += 1
+        elif is_hanging:
+            reason, text = RestoreReason.OPEN, f"{producer} no coordinator ends its transaction"
+        else:
+            reason, text = (
+                RestoreReason.TRANSACTION,
+                f"{producer} {why}, and ends it; {_LEADERLESS}",
+            )
+        if reason is not RestoreReason.MARKER:
+            strength = Strength.PROOF
         findings.append(
             RestoreFinding(
                 reason=reason, message=text, file=str(log.path), offsets=offsets,
@@ -84,14 +101,14 @@ def endings(
     return made, findings
 
 
-def _row_of(
-    ids: Iterable[Mapping[str, Any]], transaction: OpenTransaction
-) -> Mapping[str, Any] | None:
-    """Return what a coordinator has of a producer; its epoch may be one that has followed."""
-    for row in ids:
-        if transaction.producer_id in (row["producer_id"], row["previous_producer_id"]):
-            return row
-    return None
+def _is_over(row: Mapping[str, Any] | None, now: int) -> bool:
+    """Return whether a coordinator aborts an ongoing transaction when it comes to it.
+
+    Kafka: ``TransactionStateManager.timedOutTransactions``.
+    """
+    if row is None or row["start_timestamp"] is None:
+        return False
+    return bool(row["start_timestamp"] + row["timeout_ms"] < now)
 
 
 def commits(rows: Sequence[Mapping[str, Any]], offset: int, epoch: int) -> bytes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -332,9 +333,10 @@ class RestorePlanner:
                 self._note_undecoded(topic, state)
                 self.transactions[number] = state
         self.ids = joined(self.transactions.values()).to_pylist()
+        now = time.time_ns() // 1_000_000
         for (topic, number), item in sorted(self.served.items()):
             wanted = "leave" if self.settings.keep_brokers else self.settings.open_transactions
-            made, found = endings(item.log, self.ids, wanted, item.epoch)
+            made, found = endings(item.log, self.ids, wanted, item.epoch, now)
             self.findings += [replace(each, file=item.choice.taken.path) for each in found]
             if made:
                 item.log = self.staging.append(topic, number, b"".join(made))

@@ -24,6 +24,7 @@ TRANSACTIONS: Final = pa.schema([
     *columns_of(
         "transaction_log_value",
         "producer_id", "producer_epoch", "previous_producer_id", "next_producer_id",
+        "client_transaction_version",
         timeout_ms="transaction_timeout_ms", partitions="transaction_partitions",
         start_timestamp="transaction_start_timestamp_ms",
         update_timestamp="transaction_last_update_timestamp_ms",
@@ -82,6 +83,7 @@ def _row(row: Mapping[str, Any]) -> dict[str, Any]:
         "producer_epoch": value["producer_epoch"],
         "previous_producer_id": value.get("previous_producer_id"),
         "next_producer_id": value.get("next_producer_id"),
+        "client_transaction_version": value.get("client_transaction_version") or 0,
         "timeout_ms": value["transaction_timeout_ms"],
         "partitions": value["transaction_partitions"] or [],
         "start_timestamp": start if start >= 0 else None,

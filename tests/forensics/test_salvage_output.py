@@ -144,24 +144,29 @@ def test_a_lost_marker_leaves_a_transaction_open_unless_it_is_ended(tmp_path: Pa
 
 
 @pytest.mark.parametrize(
-    ("state", "epoch", "listed", "expected"),
+    ("state", "epoch", "version", "listed", "expected"),
     [
-        ("PrepareCommit", 0, True, ("COMMIT", "strong")),
-        ("CompleteCommit", 0, False, ("COMMIT", "likely")),
-        # The same transaction of version 2, or the next one of a producer that began again.
-        ("PrepareCommit", 1, True, ("COMMIT", "likely")),
-        ("PrepareAbort", 1, True, ("ABORT", "strong")),
-        ("PrepareCommit", 2, True, None),
-        ("Ongoing", 0, True, None),
+        ("PrepareCommit", 0, 0, True, ("COMMIT", "strong")),
+        ("CompleteCommit", 0, 1, False, ("COMMIT", "likely")),
+        # Version 2 raises the epoch at each end; otherwise the producer began again.
+        ("PrepareCommit", 1, 2, True, ("COMMIT", "strong")),
+        ("CompleteCommit", 1, 2, False, ("COMMIT", "likely")),
+        ("PrepareCommit", 1, 1, True, ("ABORT", "likely")),
+        ("PrepareAbort", 1, 0, True, ("ABORT", "strong")),
+        ("PrepareEpochFence", 1, 0, True, ("ABORT", "strong")),
+        ("CompleteCommit", 0, 2, True, None),
+        ("PrepareCommit", 2, 2, True, None),
+        ("Ongoing", 0, 0, True, None),
     ],
 )
 def test_no_state_of_a_coordinator_proves_how_a_transaction_ended(
-    state: str, epoch: int, listed: bool, expected: tuple[str, str] | None
+    state: str, epoch: int, version: int, listed: bool, expected: tuple[str, str] | None
 ) -> None:
     """The marker that is lost may be that of a transaction before the one in the state."""
     row = {
         "transactional_id": "t", "state": state, "producer_id": _PRODUCER,
-        "previous_producer_id": None, "producer_epoch": epoch,
+        "previous_producer_id": None, "next_producer_id": None, "producer_epoch": epoch,
+        "client_transaction_version": version,
         "partitions": [{"topic": "t", "partition_ids": [0]}] if listed else [],
     }  # fmt: skip
     entry = new_producer_entry(

@@ -831,23 +831,38 @@ def _reasons_of(plan: RestorePlan) -> list[tuple[Any, ...]]:
 # -- what is appended, counted and left out -----------------------------------------------------
 
 
-def test_no_transaction_hangs(tmp_path: Path) -> None:
-    """What no coordinator ends is ended; what one ends stays open until it does."""
+@pytest.mark.parametrize("is_over", [False, True])
+def test_no_transaction_hangs(
+    is_over: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is decided is ended; what a producer may still commit, its coordinator ends."""
     (tmp_path / "made").mkdir()
     scenario("transactions", tmp_path / "made", seed=3)
+    if not is_over:
+        monkeypatch.setattr("kafkaspec.restore.planning.time.time_ns", lambda: 0)
     plan = restore(tmp_path / "made/logs", tmp_path / "out", write=True)
-    by_coordinator = {
+    by_coordinator = [each for each in plan.findings if each.reason is RestoreReason.TRANSACTION]
+    assert any("Prepare" in each.message for each in by_coordinator)
+    assert all(
+        ("COMMIT is added" in each.message) == ("PrepareCommit" in each.message)
+        for each in by_coordinator
+    )
+    ongoing = {
         (each.topic, each.partition, each.offsets and each.offsets.start)
-        for each in plan.findings
-        if each.reason is RestoreReason.TRANSACTION
+        for each in by_coordinator
+        if "Ongoing" in each.message
     }
+    assert ongoing
     still = set()
     with ks.LogDirectory(tmp_path / "out" / "logs") as logs:
         for log in logs.current:
             still |= {
                 (log.topic, log.partition, each.first_offset) for each in log.open_transactions
             }
-    assert still == by_coordinator
+    assert still == (set() if is_over else ongoing)
+    assert is_over or all(
+        "KAFKA-20734" in each.message for each in by_coordinator if "is added" not in each.message
+    )
     assert _reasons(plan, RestoreReason.MARKER)
     left = restore(tmp_path / "made/logs", open_transactions="leave")
     assert _reasons(left, RestoreReason.OPEN) == _reasons(plan, RestoreReason.MARKER)

@@ -195,7 +195,7 @@ def _show_partitions(
     from kafkaspec.forensics.timeline import Outcome, read_timeline
     from kafkaspec.forensics.transactions import SAME_TIME, TransactionVerdict, by_producer, judged
 
-    known = by_producer(ids)
+    known = by_producer([] if ids is None else ids.to_pylist())
 
     def name_of(row: Mapping[str, Any]) -> str | None:
         found = known.get(row["producer_id"])

@@ -25,6 +25,7 @@ from kafkaspec.files.indexes import LARGEST_RELATIVE_OFFSET
 from kafkaspec.files.snapshots import TransactionIndex
 from kafkaspec.forensics.salvage.plan import SalvagedPiece, SegmentPlan, entries_of
 from kafkaspec.forensics.salvage.report import Added, LostOffsets, OpenInOutput
+from kafkaspec.forensics.transactions import by_producer, decision_of
 from kafkaspec.layout.framing import LARGEST_OFFSET
 from kafkaspec.layout.kinds import KINDS
 from kafkaspec.log.batch import NO_TIMESTAMP, NONE
@@ -449,37 +450,18 @@ def _filler(room: _Room) -> Addition:
 
 
 def decided_by(
-    ids: Sequence[Mapping[str, Any]], topic: str | None, partition: int | None
+    ids: Iterable[Mapping[str, Any]], topic: str | None, partition: int | None
 ) -> Decide:
     """Return a function that asks what coordinators last knew of a transaction."""
-    by_producer: dict[int, Mapping[str, Any]] = {}
-    for row in ids:
-        for name in ("previous_producer_id", "producer_id"):
-            if row[name] is not None and row[name] >= 0:
-                by_producer[row[name]] = row
+    known = by_producer(ids)
 
     def decide(entry: ProducerEntry) -> SalvageOutcome | str:
-        row = by_producer.get(entry.producer_id)
+        row = known.get(entry.producer_id)
         if row is None:
             return "its coordinator does not know the producer"
-        state = row["state"]
-        kind = next((item for name, item in _KINDS.items() if name in state), None)
-        if kind is None:
-            return f"the state of its transactional id is {state}"
-        if row["producer_epoch"] not in (entry.producer_epoch, entry.producer_epoch + 1):
-            return "the state of its transactional id is of another epoch"
-        listed = any(
-            item["topic"] == topic and partition in item["partition_ids"]
-            for item in row["partitions"]
-        )
-        why = f"the state of {row['transactional_id']} is {state}"
-        # Of the transaction that is listed there may be nothing here, and of an earlier one the
-        # marker is lost. And the next epoch is that of the same transaction (version 2), or of a
-        # producer that began again: the transaction before it was aborted then, if it was open.
-        same = row["producer_epoch"] == entry.producer_epoch or kind is ControlRecordType.ABORT
-        return kind, Strength.STRONG if listed and same else Strength.LIKELY, why
+        found = decision_of(row, topic, partition, entry.producer_epoch)
+        if isinstance(found, str):
+            return found
+        return *found, f"the state of {row['transactional_id']} is {row['state']}"
 
     return decide
-
-
-_KINDS: Final = {"Commit": ControlRecordType.COMMIT, "Abort": ControlRecordType.ABORT}
