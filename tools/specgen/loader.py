@@ -104,7 +104,7 @@ def load_file(path: Path, name: str, messages: str = MESSAGES) -> Spec:
     return _read(name, file_text(path, name), messages)
 
 
-@lru_cache(maxsize=64)  # tests change one file of many, again and again
+@lru_cache(maxsize=1024)  # tests change one file of many, again and again
 def _read(name: str, text: str, messages: str) -> Spec:
     return read_spec(name, parsed(name, text), messages)
 
