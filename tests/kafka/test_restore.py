@@ -960,11 +960,11 @@ def test_back_to_a_point_in_time(version: Version, tmp_path: Path) -> None:
         _commit(client, topics)
         for topic in topics:
             assert _last(client, topic, _LAST) == _LAST, topic
-        later = {
+        served = {
             (topic, each): client.consume(topic, each) for topic in topics for each in _ISOLATIONS
         }
-    for topic, isolation in later:
+    for topic, isolation in served:
         with ks.Partition(broker.logs / f"{topic}-0") as log:
-            assert later[topic, isolation].records == _delivered(log, isolation), topic
+            assert served[topic, isolation].records == _delivered(log, isolation), topic
     _starts_again(broker, topics)
     assert not [each for each in verify(broker.logs).findings if each.severity == "error"]
