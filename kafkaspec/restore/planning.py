@@ -36,7 +36,7 @@ from kafkaspec.restore.loadable import unloadable
 from kafkaspec.restore.remote_metadata import encoded, metadata_partition, remote_records
 from kafkaspec.restore.replica_choice import Choice, choose
 from kafkaspec.restore.replica_inventory import Inventory, PartitionCopy, resolved
-from kafkaspec.restore.restore_options import OpenTransactions, RestoreRetention
+from kafkaspec.restore.restore_options import OpenTransactions, RestoreReflink, RestoreRetention
 from kafkaspec.restore.restore_plan import (
     RestoredGroup,
     RestoredPartition,
@@ -84,6 +84,7 @@ class RestoreSettings:
     keep_remote: bool
     keep_brokers: bool
     link: bool
+    reflink: RestoreReflink
     random: random.Random
 
 

@@ -20,6 +20,10 @@ RestoreRemote = Literal["fetch", "keep"]
 """Whether segments in remote storage become local ones, or stay there, and the topic that names
 them is completed."""
 
+RestoreReflink = Literal["auto", "always", "never"]
+"""Whether segments share the blocks of their sources: where the file system can, or else nothing
+is written, or not at all. The words are those of ``cp --reflink``."""
+
 NO_METADATA: Final = "none"
 """In the place of the path of metadata: make it from the directories."""
 CONTROLLER: Final = "127.0.0.1:9093"
@@ -64,5 +68,7 @@ class RestoreOptions(TypedDict, total=False):
         " the metadata of a new controller.", "--keep-brokers")]  # fmt: skip
     link: Annotated[bool, Option("Make hard links of segments that no broker appends to.",
         "--link")]  # fmt: skip
+    reflink: Annotated[RestoreReflink, Option("Share the blocks of segments with their sources:"
+        " where the file system can, or else write nothing, or never.", "--reflink")]  # fmt: skip
     id_seed: Annotated[int | None, Option("Make new ids from this number, so that the same sources"
         " give the same bytes.", "--id-seed")]  # fmt: skip

@@ -198,6 +198,23 @@ class RestoredGroup:
 
 
 @dataclass(frozen=True, slots=True)
+class RestoredBytes:
+    """Sizes of the segments in the output, in bytes, by how their contents came there.
+
+    Attributes:
+        shared: they share the blocks of their sources.
+        linked: they are hard links to their sources.
+        copied: they are copies of them.
+        made: salvaged, fetched, written without some records, or appended.
+    """
+
+    shared: int
+    linked: int
+    copied: int
+    made: int
+
+
+@dataclass(frozen=True, slots=True)
 class RestorePlan:
     """The output of a restore, made or planned.
 
@@ -214,6 +231,7 @@ class RestorePlan:
         next_producer_id: the first id that a new producer gets.
         findings: what is lost, guessed, handled or refused.
         target: path of the directory that was written; None for a plan alone.
+        written: sizes of its segments; None for a plan alone, and if brokers are kept.
     """
 
     release: str
@@ -227,6 +245,7 @@ class RestorePlan:
     next_producer_id: int
     findings: tuple[RestoreFinding, ...] = field(default=())
     target: str | None = None
+    written: RestoredBytes | None = None
 
     @property
     def node_id(self) -> int:

@@ -6,7 +6,7 @@ import os
 import random
 import shutil
 import tempfile
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from os import PathLike
@@ -26,11 +26,17 @@ from kafkaspec.restore.feature_levels import DEFAULT_RELEASE, FEATURE_LEVELS
 from kafkaspec.restore.instructions import instructions, server_properties
 from kafkaspec.restore.kept_brokers import placement
 from kafkaspec.restore.planning import RestorePlanner, RestoreSettings
-from kafkaspec.restore.replica_inventory import resolved, take_inventory
+from kafkaspec.restore.replica_inventory import (
+    Inventory,
+    each_replica,
+    resolved,
+    take_inventory,
+)
 from kafkaspec.restore.restore_options import (
     CONTROLLER,
     OpenTransactions,
     RestoreOptions,
+    RestoreReflink,
     RestoreRemote,
     RestoreRetention,
 )
@@ -76,6 +82,7 @@ def restore(
     remote: RestoreRemote = "fetch",
     keep_brokers: bool = False,
     link: bool = False,
+    reflink: RestoreReflink = "auto",
     id_seed: int | None = None,
 ) -> RestorePlan:
     """Plan a cluster of one node from the log directories that are left, and write it if asked.
@@ -95,7 +102,8 @@ def restore(
         The plan; ``target`` is set if it was written.
 
     Raises:
-        KafkaSpecError: ``unreadable``: a source or the output.
+        KafkaSpecError: ``unreadable``: a source or the output; segments cannot be linked, or share
+            blocks, as asked.
         ValueError: an option has an unknown value, or ``to`` is missing.
     """
     if target_release not in FEATURE_LEVELS:
@@ -104,6 +112,8 @@ def restore(
         raise ValueError("write needs an output directory (-o)")
     if keep_brokers and (at is not None or fill_from_copies or link or prefer):
         raise ValueError("brokers that are kept are not changed: no at, prefer, fill or link")
+    if keep_brokers and reflink != "auto":
+        raise ValueError("brokers that are kept stay where they are: nothing is copied (reflink)")
     if remote == "keep" and (at is not None or keep_brokers):
         raise ValueError("segments that stay in remote storage cannot be cut, nor be announced to"
                          " brokers that are kept: no at and keep_brokers")  # fmt: skip
@@ -113,7 +123,7 @@ def restore(
         frozenset(include), frozenset(exclude), configs or {}, retention, partitions or {},
         frozenset(resolved(as_path(each)) for each in prefer),
         None if at is None else milliseconds(at, "at"), open_transactions, fill_from_copies,
-        remote == "keep", keep_brokers, link,
+        remote == "keep", keep_brokers, link, reflink,
         random.Random(id_seed) if id_seed is not None else random.SystemRandom(),
     )  # fmt: skip
     if to is not None:
@@ -127,11 +137,12 @@ def restore(
         aside = DirectoryAside(to)
         try:
             (aside.path / LOGS).mkdir()
-            work = RestorePlanner(settings, found, RestoredLogs(aside.path / LOGS))
+            staging = RestoredLogs(aside.path / LOGS, reflink)
+            staging.check_sharing(to, _segments(found), link=link)
+            work = RestorePlanner(settings, found, staging)
             plan = work.plan()
             if plan.verdict is not RestoreVerdict.REFUSED:
-                plan = replace(plan, target=os.fspath(to))
-                _write(work, plan, aside)
+                plan = _write(work, replace(plan, target=os.fspath(to)), aside)
                 _force(aside)
                 aside.commit()
             return plan
@@ -167,14 +178,20 @@ def _address(controller: str) -> str:
     return controller
 
 
-def _write(work: RestorePlanner, plan: RestorePlan, aside: DirectoryAside) -> None:
-    """Write a plan into the staged directory."""
+def _segments(found: Inventory) -> Iterator[Path]:
+    """Yield the local segments of all copies."""
+    for copy in each_replica(found):
+        yield from (path for path in copy.log.segment_paths if isinstance(path, Path))
+
+
+def _write(work: RestorePlanner, plan: RestorePlan, aside: DirectoryAside) -> RestorePlan:
+    """Write a plan into the staged directory, and return it with what was written."""
     logs = aside.path / LOGS
     if work.settings.keep_brokers:
         shutil.rmtree(logs)
         logs.mkdir()
     else:
-        work.staging.materialize(link=work.settings.link)
+        plan = replace(plan, written=work.staging.materialize(link=work.settings.link))
         for topic, number in (*work.served, *work.made):
             text = partition_metadata.serialize(_uuid(work.topic_ids[topic]))
             (logs / f"{topic}-{number}" / files.PARTITION_METADATA).write_bytes(text)
@@ -203,6 +220,7 @@ def _write(work: RestorePlanner, plan: RestorePlan, aside: DirectoryAside) -> No
         )
         (aside.path / place / "server.properties").write_text(settings, "utf-8")
     (aside.path / "RESTORE.md").write_text(instructions(plan, keep=keep), "utf-8")
+    return plan
 
 
 def _write_node(

@@ -9,10 +9,11 @@ import os
 import shutil
 import tempfile
 from bisect import bisect_left
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
+from os import PathLike
 from pathlib import Path
-from typing import Any, Final
+from typing import IO, Any, Final
 
 from kafkaspec.files import names as files
 from kafkaspec.files.checkpoints import leader_epoch_checkpoint, offset_checkpoint
@@ -20,15 +21,18 @@ from kafkaspec.files.checkpoints.leader_epoch_checkpoint import EpochEntry
 from kafkaspec.files.checkpoints.offset_checkpoint import PartitionOffset
 from kafkaspec.forensics.cleaner.writing import rewritten, shell
 from kafkaspec.forensics.salvage import SalvagedPartition, salvage
-from kafkaspec.io.local import FileReading, copied
+from kafkaspec.io.local import FileReading, cloned, copied
 from kafkaspec.io.remote import is_mounted
 from kafkaspec.layout.kinds import CURRENT
 from kafkaspec.log.batch import NO_TIMESTAMP, Batch
 from kafkaspec.log.encoding import encode
 from kafkaspec.log.headers import read_headers, sound_headers
 from kafkaspec.log.partition import Partition
+from kafkaspec.output.atomic import cannot_write
 from kafkaspec.restore.filling import FilledBatch, fill_holes
 from kafkaspec.restore.replica_choice import Choice
+from kafkaspec.restore.restore_options import RestoreReflink
+from kafkaspec.restore.restore_plan import RestoredBytes
 from kafkaspec.tiered.objects import reading_of
 
 _PART: Final = 8 << 20
@@ -40,10 +44,42 @@ class RestoredLogs:
 
     Args:
         path: an empty directory.
+        reflink: whether segments share the blocks of their sources.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, reflink: RestoreReflink = "auto") -> None:
         self.path = path
+        self._reflink: RestoreReflink = reflink
+        self._taken: dict[Path, tuple[str, int]] = {}
+        """How many bytes of a segment are its source's, and in which way."""
+
+    def check_sharing(
+        self, to: str | PathLike[str], segments: Iterable[Path], *, link: bool
+    ) -> None:
+        """Refuse to write what cannot share its bytes with its sources, if that is asked.
+
+        Args:
+            to: the output, for the error.
+            segments: the segments of the sources; one of each file system is tried.
+            link: whether they are to become hard links.
+
+        Raises:
+            KafkaSpecError: ``unreadable``: a segment cannot be linked, or share blocks.
+        """
+        if not link and self._reflink != "always":
+            return
+        aside = self.path / "shared.part"
+        for source in {path.stat().st_dev: path for path in segments}.values():
+            if link:
+                try:
+                    os.link(source.resolve(), aside)
+                except OSError as error:
+                    raise cannot_write(to, f"no hard link to {source}: {error.strerror}") from None
+                aside.unlink()
+            if self._reflink == "always":
+                with closing(FileReading(source)) as reading, open(aside, "xb") as file:
+                    _clone(reading, file, to)
+                aside.unlink()
 
     def take(
         self, choice: Choice, cut: int | None, *, fill: bool, fetch: bool
@@ -107,7 +143,9 @@ class RestoredLogs:
 
     def begin_again(self, topic: str, partition: int, start: int) -> Partition:
         """Put an empty partition that begins at an offset in the place of a staged one."""
-        shutil.rmtree(self.path / f"{topic}-{partition}")
+        place = self.path / f"{topic}-{partition}"
+        shutil.rmtree(place)
+        self._taken = {path: how for path, how in self._taken.items() if path.parent != place}
         return self.make(topic, partition, start)
 
     def _put_epochs(self, target: Path, epochs: Sequence[EpochEntry]) -> None:
@@ -150,8 +188,7 @@ class RestoredLogs:
                     for table in sound_headers(segment):
                         number = bisect_left(table.last_offset, cut)
                         if number < len(table):
-                            end = table.position[number]
-                            _replace(path, end)
+                            self._replace(path, table.position[number])
                             break
         self._put_epochs(target, [each for each in epochs if each.start_offset < cut])
 
@@ -161,7 +198,7 @@ class RestoredLogs:
         with closing(Partition(target)) as log:
             (*_, last) = log.segment_paths or [target / f"{0:020}{files.LOG}"]
         if last.is_symlink():
-            _replace(last, None)
+            self._replace(last, None)
         with open(last, "ab") as file:
             file.write(data)
         return Partition(target)
@@ -195,6 +232,7 @@ class RestoredLogs:
                             file.write(table.data(done, len(table)))
                 path.unlink()
                 aside.rename(path)
+                self._taken.pop(path, None)
         return Partition(target)
 
     def put_log_starts(self, starts: Mapping[tuple[str, int], int]) -> None:
@@ -204,12 +242,16 @@ class RestoredLogs:
             data = offset_checkpoint.serialize(entries)
             (self.path / files.LOG_START_OFFSETS).write_bytes(data)
 
-    def materialize(self, *, link: bool) -> None:
-        """Put copies in the place of links.
+    def materialize(self, *, link: bool) -> RestoredBytes:
+        """Put copies in the place of links, and return the sizes of all segments.
 
         Args:
             link: whether segments that no broker appends to become hard links to their sources.
+
+        Raises:
+            KafkaSpecError: ``unreadable``: a segment cannot share blocks, and has to.
         """
+        sizes = dict.fromkeys(("shared", "linked", "copied", "made"), 0)
         for directory in self.path.iterdir():
             if not directory.is_dir():
                 continue
@@ -220,8 +262,43 @@ class RestoredLogs:
                         source = path.readlink()
                         path.unlink()
                         os.link(source, path)
+                        self._taken[path] = "linked", path.stat().st_size
                     else:
-                        _replace(path, None)
+                        self._replace(path, None)
+                how, size = self._taken.get(path, ("made", 0))
+                sizes[how] += size
+                sizes["made"] += path.stat().st_size - size
+        return RestoredBytes(**sizes)
+
+    def _replace(self, path: Path, end: int | None) -> None:
+        """Put a copy of a file, or of its first bytes, in the place of a link to it.
+
+        A file that is not a link is cut.
+        """
+        source = path.resolve()
+        status = source.stat()
+        size = status.st_size if end is None else end
+        if path.is_symlink():
+            aside = path.with_name(f"{path.name}.part")
+            with closing(FileReading(source)) as reading, open(aside, "xb") as file:
+                self._taken[path] = self._copy(reading, size, file), size
+            path.unlink()
+            aside.rename(path)
+        else:
+            os.truncate(path, size)
+        os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+
+    def _copy(self, reading: FileReading, size: int, file: IO[bytes]) -> str:
+        """Write the first bytes of a file into an empty one, and return the way."""
+        if self._reflink == "always":
+            _clone(reading, file, file.name)
+        elif self._reflink == "never" or not cloned(reading, file):
+            if self._reflink == "never" or not copied(reading, 0, size, file):
+                for start in range(0, size, _PART):
+                    file.write(reading.read(start, min(_PART, size - start)))
+            return "copied"
+        file.truncate(size)
+        return "shared"
 
 
 @contextmanager
@@ -271,17 +348,11 @@ def _name(target: Path) -> tuple[str, int]:
     return topic, int(number)
 
 
-def _replace(path: Path, end: int | None) -> None:
-    """Put a copy of a file, or of its first bytes, in the place of a link to it, or of itself."""
-    source = path.resolve()
-    aside = path.with_name(f"{path.name}.part")
-    status = source.stat()
-    size = status.st_size if end is None else end
-    with closing(FileReading(source)) as reading, open(aside, "xb") as writing:
-        done = copied(reading, 0, size, writing)
-    if not done:
-        shutil.copyfile(source, aside)
-        os.truncate(aside, size)
-    os.utime(aside, ns=(status.st_atime_ns, status.st_mtime_ns))
-    path.unlink()
-    aside.rename(path)
+def _clone(reading: FileReading, file: IO[bytes], target: str | PathLike[str]) -> None:
+    """Let an empty file share the blocks of another one."""
+    if not cloned(reading, file):
+        text = (
+            f"no blocks can be shared with {reading.name}: both have to be on one file system that"
+        )
+        text += " can, such as XFS or Btrfs"
+        raise cannot_write(target, text)

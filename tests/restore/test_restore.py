@@ -12,9 +12,11 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import astuple
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import IO, Any, get_args
 
 import pytest
 
@@ -30,14 +32,21 @@ from kafkaspec.files import names
 from kafkaspec.files.checkpoints import kafka_uuid
 from kafkaspec.files.checkpoints.log_directory import Checkpoints
 from kafkaspec.files.checkpoints.partition_metadata import read as read_partition_metadata
+from kafkaspec.io.local import FileReading
 from kafkaspec.log.control import encode_control
 from kafkaspec.log.damage import judge
 from kafkaspec.log.encoding import encode
 from kafkaspec.log.missing import MissingWhy, missing
-from kafkaspec.restore import restoring
+from kafkaspec.restore import restoring, staging
 from kafkaspec.restore.coordinator_topics import java_hash, partition_count
 from kafkaspec.restore.feature_levels import FEATURE_LEVELS
-from kafkaspec.restore.restore_plan import RestorePlan, RestoreReason, RestoreVerdict
+from kafkaspec.restore.restore_options import RestoreReflink
+from kafkaspec.restore.restore_plan import (
+    RestoredBytes,
+    RestorePlan,
+    RestoreReason,
+    RestoreVerdict,
+)
 from kafkaspec.restore.restoring import restore
 from kafkaspec.results import OffsetRange, Strength
 from kafkaspec.scenarios.making import scenario
@@ -1288,12 +1297,124 @@ def test_links_share_what_no_broker_appends_to(tmp_path: Path) -> None:
     assert shared == [True] * (len(paths) - 1) + [False]
 
 
+def _sizes(logs: Path) -> int:
+    return sum(path.stat().st_size for path in logs.glob(f"*/*{names.LOG}"))
+
+
+def test_the_bytes_of_segments_are_counted_by_how_they_came(tmp_path: Path) -> None:
+    """Linked, copied, and what is made: of a damaged partition, and what is appended."""
+    (tmp_path / "made").mkdir()
+    scenario("transactions", tmp_path / "made", seed=3)
+    source = tmp_path / "made/logs"
+    for name in ("segments-0", "plain-0"):
+        shutil.copytree(_NEWEST / name, source / name)
+    (damaged,) = (source / "plain-0").glob(f"*{names.LOG}")
+    damaged.write_bytes(damaged.read_bytes()[:-1] + b"\1")
+    for link in (False, True):
+        out = tmp_path / f"out-{link}"
+        plan = restore(source, out, write=True, link=link, reflink="never")
+        assert plan.written is not None
+        assert sum(astuple(plan.written)) == _sizes(out / "logs")
+        files = [path.stat() for path in (out / "logs").glob(f"*/*{names.LOG}")]
+        linked = sum(each.st_size for each in files if each.st_nlink > 1)
+        assert plan.written.linked == linked
+        assert bool(linked) == link
+        assert plan.written.made >= (out / "logs/plain-0" / damaged.name).stat().st_size
+        assert plan.written.copied > 0
+        assert plan.written.shared == 0
+    assert restore(source).written is None
+
+
+@pytest.mark.parametrize("is_able", [True, False])
+def test_blocks_are_shared_as_asked(
+    is_able: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By a system call that is in place of the kernel's; a real one is in the next test."""
+
+    def clone(source: FileReading, target: IO[bytes]) -> bool:
+        if is_able:
+            target.write(source.read(0, source.size))
+        return is_able
+
+    monkeypatch.setattr(staging, "cloned", clone)
+    source = tmp_path / "logs"
+    shutil.copytree(_NEWEST / "segments-0", source / "segments-0")
+    size = _sizes(source)
+    for number, mode in enumerate(get_args(RestoreReflink)):
+        out = tmp_path / f"{number}"
+        if mode == "always" and not is_able:
+            with pytest.raises(KafkaSpecError, match="no blocks can be shared") as caught:
+                restore(source, out, write=True, reflink=mode)
+            assert caught.value.file == str(out)
+            assert not out.exists()
+            continue
+        plan = restore(source, out, write=True, reflink=mode)
+        is_shared = is_able and mode != "never"
+        assert plan.written == RestoredBytes(
+            shared=size if is_shared else 0, linked=0, copied=0 if is_shared else size, made=0
+        )
+        assert _records(out / "logs/segments-0") == _records(source / "segments-0")
+    with pytest.raises(ValueError, match="reflink"):
+        restore(source, keep_brokers=True, reflink="never")
+
+
+@contextmanager
+def _mounted(kind: str, place: Path) -> Iterator[Path]:
+    """Yield a new file system; only an administrator of Linux can mount one."""
+    if sys.platform != "linux" or os.geteuid() or not shutil.which(f"mkfs.{kind}"):
+        pytest.skip(f"needs an administrator and mkfs.{kind}")
+    image, target = place / f"{kind}.image", place / kind
+    target.mkdir()
+    with open(image, "xb") as file:
+        file.truncate(400 << 20)
+    subprocess.run([f"mkfs.{kind}", "-q", str(image)], check=True, capture_output=True)
+    mount = ["mount", "-o", "loop", str(image), str(target)]
+    if subprocess.run(mount, capture_output=True, check=False).returncode:
+        pytest.skip(f"nobody can mount {kind} here")
+    try:
+        yield target
+    finally:
+        subprocess.run(["umount", str(target)], check=True)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["xfs", "btrfs"])
+def test_a_file_system_shares_blocks(kind: str, tmp_path: Path) -> None:
+    """What is shared takes no place, what is copied does; another file system shares nothing."""
+    with _mounted(kind, tmp_path) as place:
+        source, log = place / "logs", place / "logs" / "large-0"
+        log.mkdir(parents=True)
+        data = encode([ks.Record(0, 1, None, random.Random(1).randbytes(8 << 20))])
+        (log / f"{0:020}{names.LOG}").write_bytes(data)
+        used = {}
+        for mode in get_args(RestoreReflink):
+            os.sync()
+            before = os.statvfs(place).f_bfree
+            plan = restore(source, place / mode, write=True, reflink=mode)
+            os.sync()
+            used[mode] = (before - os.statvfs(place).f_bfree) * os.statvfs(place).f_frsize
+            is_shared = mode != "never"
+            assert plan.written == RestoredBytes(
+                shared=len(data) if is_shared else 0, linked=0,
+                copied=0 if is_shared else len(data), made=0,
+            )  # fmt: skip
+            assert (place / mode / "logs/large-0" / f"{0:020}{names.LOG}").read_bytes() == data
+        assert used["always"] < len(data) // 2 > used["auto"]
+        assert used["never"] >= len(data)
+        with pytest.raises(KafkaSpecError, match="no blocks can be shared"):
+            restore(source, tmp_path / "elsewhere", write=True, reflink="always")
+        assert not (tmp_path / "elsewhere").exists()
+        with pytest.raises(KafkaSpecError, match="no hard link"):
+            restore(source, tmp_path / "elsewhere", write=True, link=True)
+
+
 @pytest.mark.skipif(not hasattr(os, "copy_file_range"), reason="no copy_file_range here")
 @pytest.mark.parametrize("is_able", [True, False])
 def test_segments_are_copied_by_the_kernel(
     is_able: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its call shares the blocks where the file system can; where it fails, bytes are copied."""
+    """Where blocks are not shared; where its call fails, bytes are read and written."""
+    monkeypatch.setattr(staging, "cloned", lambda *_: False)
     source = tmp_path / "logs"
     called: list[tuple[int, int]] = []
     shutil.copytree(_NEWEST / "segments-0", source / "segments-0")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import astuple, fields
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
@@ -19,11 +20,13 @@ from kafkaspec.restore.restore_options import (
     CONTROLLER,
     OpenTransactions,
     RestoreOptions,
+    RestoreReflink,
     RestoreRemote,
     RestoreRetention,
 )
 from kafkaspec.restore.restore_plan import (
     REFUSALS,
+    RestoredBytes,
     RestoredGroup,
     RestoredPartition,
     RestoredVoter,
@@ -32,7 +35,7 @@ from kafkaspec.restore.restore_plan import (
     RestoreReason,
     RestoreVerdict,
 )
-from kafkaspec.shown import some_of
+from kafkaspec.shown import size_text, some_of
 
 _MOST: Final = 20
 """Partitions that text lists; JSON has all."""
@@ -54,6 +57,7 @@ OUTPUT = Output(
         "records": int,
         "groups": int,
         "target": str | None,
+        "written": RestoredBytes | None,
     },
 )
 _EPILOG = """
@@ -169,6 +173,7 @@ def restore_command(
     remote: RestoreRemote = defined(of=RestoreOptions, default="fetch"),
     keep_brokers: bool = defined(of=RestoreOptions),
     link: bool = defined(of=RestoreOptions),
+    reflink: RestoreReflink = defined(of=RestoreOptions, default="auto"),
     id_seed: int | None = defined(of=RestoreOptions),
 ) -> None:
     """Plan a cluster from the log directories that are left, and write it with --write.
@@ -205,11 +210,14 @@ def restore_command(
             remote=remote,
             keep_brokers=keep_brokers,
             link=link,
+            reflink=reflink,
             id_seed=id_seed,
         )
     _show(report, plan)
     counted = sum(each.counts for each in plan.findings)
     tally = Tally(_EXITS[plan.verdict], logs=len(plan.partitions), findings=counted)
+    if plan.written is not None:
+        report.say(_sizes(plan.written))
     report.say(_summary(plan))
     report.finish(
         tally,
@@ -224,6 +232,7 @@ def restore_command(
         records=plan.records,
         groups=len(plan.groups),
         target=plan.target,
+        written=plan.written,
     )
 
 
@@ -285,6 +294,11 @@ def _about(finding: RestoreFinding) -> str:
     elif finding.file is not None:
         parts.append(finding.file)
     return ", ".join(parts)
+
+
+def _sizes(written: RestoredBytes) -> str:
+    named = zip(fields(written), astuple(written), strict=True)
+    return f"segments: {', '.join(f'{size_text(size)} {each.name}' for each, size in named)}"
 
 
 def _summary(plan: RestorePlan) -> str:
