@@ -210,6 +210,9 @@ def encode_groups(
     ends: Buffer,
     /,
 ) -> int: ...
+def hop(
+    kind: int, source: Buffer | int, position: int, limit: int, capacity: int, /
+) -> tuple[bytearray, bytearray]: ...
 def headed(
     kind: int,
     values: Buffer,

@@ -875,6 +875,34 @@ static int finish_record_batch(const int64_t *header, uint8_t *out, int64_t payl
     return KS_OK;
 }
 
+static int64_t hop_record_batch(const uint8_t *p)
+{
+    struct frame frame, *const h = &frame;
+    struct record_batch header;
+    const uint8_t *const start = p, *const end = p + 61;
+    if (end - p < 12)
+        return -1;
+    h->base_offset = ks_s8(p);
+    h->len_message = ks_s4(p + 8);
+    p += 12;
+    if (KS_UNLIKELY(!(h->len_message >= 14)))
+        return -1;
+    if (h->len_message < end - p)
+        return -1;
+    if (h->len_message < 5)
+        return -1;
+    h->selector = ks_s1(p + 4);
+    if (!(h->selector >= 0))
+        return -1;
+    if (!(h->selector <= 2))
+        return -1;
+    if (!(frame.selector == 2))
+        return -1;
+    if (!read_record_batch(p, end, start, frame.base_offset, &header))
+        return -1;
+    return p - start + h->len_message;
+}
+
 KS_INLINE int put_legacy_message(const struct legacy_message *h,
         const ks_buffer *buffer, int32_t number, ks_out *out, const int layout)
 {
@@ -1447,7 +1475,7 @@ static const char *const names_record_batch[] = {
     "delete_horizon",
 };
 const ks_kind ks_kinds[] = {
-    {"recordbatch.legacy_message", 14, names_legacy_message, UINT64_C(0x3fff), 0, 0, 0, NULL, encode_legacy_message, NULL},
-    {"recordbatch.record_batch", 22, names_record_batch, UINT64_C(0x19901), 1, 7, 61, payload_record_set, encode_record_set, finish_record_batch},
+    {"recordbatch.legacy_message", 14, names_legacy_message, UINT64_C(0x3fff), 0, 0, 0, NULL, encode_legacy_message, NULL, NULL},
+    {"recordbatch.record_batch", 22, names_record_batch, UINT64_C(0x19901), 1, 7, 61, payload_record_set, encode_record_set, finish_record_batch, hop_record_batch},
 };
 const int ks_kinds_count = 2;

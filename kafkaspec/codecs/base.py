@@ -231,6 +231,23 @@ class Codec(ABC):
         """
         return None
 
+    def scan_file(self, file: int, start: int, limit: int, capacity: int) -> Scan | None:
+        """Return what ``scan`` does of an open file, of which hardly more than headers is read.
+
+        An optional fast path: where bytes cannot be read, the table ends as where an entry is
+        unusual, and whoever reads them again finds the error.
+
+        Args:
+            file: descriptor of a local file.
+            start: where the first entry begins.
+            limit: where the input ends.
+            capacity: maximum number of entries.
+
+        Returns:
+            None also if the codec has no such path.
+        """
+        return None
+
     def plain_records(
         self,
         buffer: Buffer,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from array import array
-from collections.abc import Sequence
+from collections.abc import MutableSequence, Sequence
 from typing import Final, Protocol
 
 from kafkaspec.layout import HeaderBits, HeaderColumns, HeaderInteger
@@ -13,6 +13,10 @@ _WIDTH: Final = 8
 """Bytes of a value in a column, a signed 64-bit integer of this machine."""
 _SIGNS: Final = bytes(128) + b"\xff" * 128
 """Sign extension of a number, by its highest byte."""
+
+
+Hopped = tuple[MutableSequence[int], bytes | bytearray]
+"""Positions of entries, then the end of the last one; and their headers."""
 
 
 class Scan(Protocol):
@@ -39,7 +43,9 @@ class Scan(Protocol):
 class HeaderScan:
     """Headers of one kind of entry; see ``Scan``. A column is made when it is asked for."""
 
-    def __init__(self, layout: HeaderColumns, positions: list[int], data: bytes) -> None:
+    def __init__(
+        self, layout: HeaderColumns, positions: MutableSequence[int], data: bytes | bytearray
+    ) -> None:
         """Keep the headers.
 
         Args:
@@ -100,7 +106,7 @@ class HeaderScan:
             column[_byte(index) :: _WIDTH] = values
         return memoryview(column).cast("q")
 
-    def _bytes(self, position: int) -> bytes:
+    def _bytes(self, position: int) -> bytes | bytearray:
         return self._data[position :: self._layout.size]
 
 

@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from typing import Any, ClassVar, Final
 
 from kafkaspec.codecs.base import NOWHERE, Codec, Origin, Parser
-from kafkaspec.codecs.headers import HeaderScan, Scan
+from kafkaspec.codecs.headers import HeaderScan, Hopped, Scan
 from kafkaspec.layout import HeaderColumns
 from kafkaspec.layout.kinds import kind_of
 from kafkaspec.model import Buffer, Record
@@ -60,14 +60,18 @@ class PythonCodec(Codec):
         spare: Scan | None = None,
     ) -> Scan | None:
         """As in ``Codec``: entries of one kind, of those kinds whose header has one size."""
-        if self._kinds is None:
-            self._kinds = import_module(f"{self._package}.headers").KINDS
         stop = len(buffer) if limit is None else limit
         most = _MOST_HEADERS if capacity is None else capacity
+        return self._first(lambda kind: kind.hop(buffer, start, stop, most))
+
+    def _first(self, hop: Callable[[HeaderColumns], Hopped]) -> Scan | None:
+        """Return the entries of the first kind of which there are any."""
+        if self._kinds is None:
+            self._kinds = import_module(f"{self._package}.headers").KINDS
         for kind in self._kinds:
-            positions, data = kind.hop(buffer, start, stop, most)
-            if data:
-                return HeaderScan(kind, positions, data)
+            found = hop(kind)
+            if found[1]:
+                return HeaderScan(kind, *found)
         return None
 
     def decode_records(

@@ -207,6 +207,11 @@ class FileReading(Reading):
         except (OSError, ValueError) as error:
             raise unreadable(self.name, error) from None
 
+    @property
+    def descriptor(self) -> int | None:
+        """See ``Reading``."""
+        return None if sys.platform == "win32" or self._file.closed else self._file.fileno()
+
     def fileno(self) -> int:
         """Return the descriptor of the file."""
         return self._file.fileno()

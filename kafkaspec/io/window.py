@@ -28,6 +28,10 @@ of the processor until they are scanned."""
 class Cursor(Protocol):
     """The part of an input that one pass over it holds. Each thread and each pass has its own."""
 
+    @property
+    def descriptor(self) -> int | None:
+        """The descriptor of a file whose headers can be read one by one; None for other inputs."""
+
     def at(self, position: int, size: int) -> tuple[memoryview, int]:
         """Return bytes from ``position`` on: at least ``size``, or all to the end.
 
@@ -41,6 +45,8 @@ class WholeCursor:
     """A cursor over an input that is in memory, or over the part of one that is wanted."""
 
     __slots__ = ("_buffer", "_start")
+
+    descriptor: Final = None
 
     def __init__(self, buffer: memoryview, start: int = 0) -> None:
         """Make a cursor over bytes; the first one has the position ``start`` in the input."""
@@ -72,6 +78,11 @@ class Reading(ABC):
     name: str
     size: int
     modified: int | None
+
+    @property
+    def descriptor(self) -> int | None:
+        """The descriptor of a local file, whose headers can be read one by one; else None."""
+        return None
 
     @abstractmethod
     def read_into(self, position: int, target: memoryview) -> int:
@@ -194,6 +205,11 @@ class WindowCursor:
         self._ahead = self._least
         self._start = 0
         self._window: Any = memoryview(b"")
+
+    @property
+    def descriptor(self) -> int | None:
+        """See ``Cursor``."""
+        return self._source.descriptor
 
     def at(self, position: int, size: int) -> tuple[memoryview, int]:
         """See ``Cursor.at``."""

@@ -237,7 +237,11 @@ class HeaderTable:
     def data(self, first: int, last: int) -> memoryview:
         """Return the bytes from entry ``first`` up to, but not including, entry ``last``."""
         stop = self.position[last] if last < self._count else self.end
-        return self.buffer[self.position[first] - self.start : stop - self.start]
+        start = self.position[first]
+        found = self.buffer[start - self.start : stop - self.start]
+        if len(found) < stop - start:
+            raise ValueError("the table has no more than headers: see read_headers")
+        return found
 
     def has_messages(self, first: int, last: int) -> bool:
         """Return whether one of the entries from ``first`` to before ``last`` is a message."""

@@ -1,7 +1,7 @@
 """Walk through the headers of a segment, table by table, and skip batches because of them.
 
 If an input is read in parts and batches are large, only the headers are read: see
-``Reading.request_bytes``.
+``Reading.request_bytes``, and ``Codec.scan_file`` for a local file.
 """
 
 from __future__ import annotations
@@ -66,13 +66,15 @@ def header_tables(
     table: HeaderTable | None = None
     while position < stop:
         segment.check()
-        buffer, start = cursor.at(position, LARGEST_HEADER)
-        limit = stop - start
-        buffer = buffer[:limit]
         spare = table if again else None
-        table = scanned(segment, buffer, start, position, capacity, limit, spare)
-        if table is None and limit > len(buffer):  # a kind that shows its header to the end of it
-            table = _whole(segment, cursor, position, capacity, stop)
+        table = _of_file(segment, cursor, position, capacity, stop)
+        if table is None:
+            buffer, start = cursor.at(position, LARGEST_HEADER)
+            limit = stop - start
+            buffer = buffer[:limit]
+            table = scanned(segment, buffer, start, position, capacity, limit, spare)
+            if table is None and limit > len(buffer):  # a kind that shows its header to its end
+                table = _whole(segment, cursor, position, capacity, stop)
         if table is None:
             return
         yield table
@@ -221,6 +223,15 @@ def read_all_headers(segment: Entries) -> HeaderTable | None:
         return table
     batches = list(segment.entries())
     return of_batches(segment, buffer, start, batches) if batches else None
+
+
+def _of_file(
+    segment: Entries, cursor: Cursor, position: int, capacity: int, stop: int
+) -> HeaderTable | None:
+    """Return the headers of entries of an open file, of which nothing else is read."""
+    file = cursor.descriptor
+    scan = None if file is None else segment.codec.scan_file(file, position, stop, capacity)
+    return None if scan is None else of_scan(scan, segment, memoryview(b""), 0)
 
 
 def _whole(

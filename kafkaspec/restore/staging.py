@@ -218,7 +218,7 @@ class RestoredLogs:
                 assert isinstance(path, Path)  # it is staged
                 aside = target / f"{path.name}.part"
                 with closing(log.open_segment(path)) as segment, open(aside, "xb") as file:
-                    for table in sound_headers(segment):
+                    for table in read_headers(segment):
                         done = 0
                         for number in range(len(table)):
                             first, last = table.first_offset_of(number), table.last_offset[number]

@@ -62,8 +62,8 @@ class CommittedNames(TypedDict, total=False):
         values=(True, False))]  # fmt: skip
     minPartitions: Annotated[Number, Sets("min_partitions", "Smallest number of tasks.")]
     maxRecordsPerPartition: Annotated[Number, Sets("max_records", "Most records of a task.")]
-    maxPartitionBytes: Annotated[Number, Sets("max_bytes", "Bytes of files for a task: ``128m``.",
-        size)]  # fmt: skip
+    maxPartitionBytes: Annotated[Number, Sets("max_bytes", "Bytes of files for a task: ``128m``;"
+        " ``1g`` for ``rows=batches`` on local files.", size)]  # fmt: skip
     maxOffsetsPerTrigger: Annotated[Number, Sets("max_offsets", "Most offsets of a micro-batch.")]
     failOnDataLoss: Annotated[Flag, Sets("fail_on_data_loss", "Missing records are an error.")]
     includeControl: Annotated[Flag, Sets("include_control")]

@@ -68,7 +68,8 @@ class RangeBound:
 class ReadOptions:
     """The options of a read, parsed; ``kafkaspec.spark.named`` says what they mean.
 
-    None stands for all topics and partitions, or for bytes as they are, and 0 for no limit. ``end``
+    None stands for all topics and partitions, or for bytes as they are, and 0 for no limit; of
+    ``max_bytes``, for what planning takes. ``end``
     is exclusive, ``pattern`` as Python writes it, ``on_error`` is Spark's ``mode``. ``typed`` are
     the types of keys and values, once they are planned.
     """
@@ -85,7 +86,7 @@ class ReadOptions:
     latest_without_match: bool = False
     min_partitions: int = 1
     max_records: int = 0
-    max_bytes: int = 128 << 20
+    max_bytes: int = 0
     max_offsets: int = 0
     fail_on_data_loss: bool = True
     headers: bool = False

@@ -30,6 +30,11 @@ from kafkaspec.spark.pieces import SegmentTask, TaskPiece
 
 REQUESTS: Final = 32
 """Logs in a store that are planned at the same time: each waits for its requests."""
+_BYTES: Final = 128 << 20
+"""Bytes of files for a task."""
+_HEADER_BYTES: Final = 1 << 30
+"""The same where hardly more than headers is read, for which 0.1 s, what Spark needs for a task,
+are enough."""
 OPEN_BYTES: Final = 256 << 10
 """Cost of opening a file, in bytes; a separate task costs a hundred times as much."""
 
@@ -105,7 +110,9 @@ def plan_spans(
         sizes = [[_size(log, item, options) for item in segments] for log, _, segments in some]
         total = sum(map(sum, sizes))
         tally.bytes += total
-        target = options.max_bytes
+        target = options.max_bytes or (
+            _HEADER_BYTES if options.batch_rows and not waits else _BYTES
+        )
         if options.min_partitions > 1:
             target = max(1, min(target, -(-total // options.min_partitions)))
         planned = each_log(partial(_planned, target, options), some, sizes, lost)

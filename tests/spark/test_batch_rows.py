@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,9 @@ pytest.importorskip("pyspark")
 
 import kafkaspec as ks
 import kafkaspec.spark
+from kafkaspec.spark.options import read_options
 from kafkaspec.spark.parsing import OptionError
+from kafkaspec.spark.planning import plan
 from tests.goldens import GOLDEN, VERSIONS
 from tests.spark import logs
 from tests.spark.reading import stream_reader, table
@@ -166,3 +169,20 @@ def test_options_about_records_are_refused(tmp_path: Path, options: dict[str, An
         table(tmp_path, rows="batches", **options)
     with pytest.raises(OptionError, match="batches have no value; there are topic, "):
         table(tmp_path, ["value"], rows="batches")
+
+
+def test_a_task_of_local_headers_has_more_bytes(disk_path: Path) -> None:
+    """Three sparse segments of 300 MiB: one task for headers, as many as there are for records."""
+    path = disk_path / "orders-0"
+    path.mkdir()
+    for number in range(3):
+        file = path / f"{5 * number:020}.log"
+        file.write_bytes(logs.batch(5 * number, 5))
+        os.truncate(file, 300 << 20)
+    given = {"path": str(disk_path)}
+    assert len(plan(read_options({**given, "rows": "batches"}))) == 1
+    assert len(plan(read_options(given))) > 2
+    small = {"rows": "batches", "maxPartitionBytes": "128m"}
+    assert len(plan(read_options({**given, **small}))) > 2
+    found = table(disk_path, ["records"], rows="batches").column("records").to_pylist()
+    assert found == [5, 5, 5]

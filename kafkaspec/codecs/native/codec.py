@@ -6,17 +6,18 @@ reads again, so that every error has its reason, its byte and its path from one 
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Mapping, Sequence
 from types import MemberDescriptorType
 from typing import Any, ClassVar, Final
 
 from kafkaspec.codecs.base import NOWHERE, Origin, PlainRecords, Survey
-from kafkaspec.codecs.headers import Scan
+from kafkaspec.codecs.headers import Hopped, Scan
 from kafkaspec.codecs.native.core import DEFAULT_PACKAGE, Core, CoreKind, load_core
 from kafkaspec.codecs.native.scan import EntryTable, scan, survey
 from kafkaspec.codecs.python import PythonCodec
 from kafkaspec.errors import Reason, make_error
-from kafkaspec.layout import names
+from kafkaspec.layout import HeaderColumns, names
 from kafkaspec.layout.kinds import record_classes
 from kafkaspec.model import Buffer, Record
 
@@ -24,6 +25,9 @@ _AT_ONCE: Final = 64
 """Headers that are read at once: few enough that they stay in the cache."""
 
 
+_MOST_HEADERS: Final = (1 << 12) - 8
+"""Headers of a table that leaves payloads aside: it stays in the cache, and an interrupt is heard
+within a few ms."""
 _MESSAGES: Final = (1 << 14) - 8
 """Messages of a wrapper that are read at once."""
 
@@ -58,10 +62,29 @@ class NativeCodec(PythonCodec):
     ) -> Scan | None:
         """As ``Codec.scan``: every kind of entry, all in one table."""
         if limit is not None and limit > len(buffer):
-            return super().scan(buffer, start, limit=limit, capacity=capacity)
+            return self._hopped(buffer, start, limit, capacity)
         again = spare if isinstance(spare, EntryTable) else None
         table = scan(self.core, buffer, start, capacity=capacity, spare=again)
         return table if table.count else None
+
+    def scan_file(self, file: int, start: int, limit: int, capacity: int) -> Scan | None:
+        """As ``Codec.scan_file``."""
+        return self._hopped(file, start, limit, capacity)
+
+    def _hopped(
+        self, source: Buffer | int, start: int, limit: int, capacity: int | None
+    ) -> Scan | None:
+        """Return the headers of a buffer, or of an open file, up to ``limit``."""
+        most = _MOST_HEADERS if capacity is None else min(capacity, _MOST_HEADERS)
+
+        def hop(kind: HeaderColumns) -> Hopped:
+            here = self.core.kinds[kind.key]
+            if not here.header_size:  # of another specification
+                return [start], b""
+            ends, headers = self.core.module.hop(here.number, source, start, limit, most)
+            return array("q", bytes(ends)), headers
+
+        return self._first(hop)
 
     def plain_records(
         self,

@@ -179,6 +179,7 @@ PyObject *glue_encode(PyObject *module, PyObject *args);
 PyObject *glue_encode_objects(PyObject *module, PyObject *args);
 PyObject *glue_intact(PyObject *module, PyObject *args);
 PyObject *glue_seek(PyObject *module, PyObject *args);
+PyObject *glue_hop(PyObject *module, PyObject *args);
 PyObject *glue_headed(PyObject *module, PyObject *args);
 PyObject *glue_parts_of(PyObject *module, PyObject *args);
 PyObject *glue_joined(PyObject *module, PyObject *args);

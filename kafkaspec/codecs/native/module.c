@@ -165,6 +165,7 @@ static PyMethodDef methods[] = {
     {"encode_objects", glue_encode_objects, METH_VARARGS, "Record objects as bytes."},
     {"intact", glue_intact, METH_VARARGS, "How many of the first entries have their checksum."},
     {"seek", glue_seek, METH_VARARGS, "Places at which an entry may begin."},
+    {"hop", glue_hop, METH_VARARGS, "Headers that come one after the other."},
     {"headed", glue_headed, METH_VARARGS, "Headers before payloads that are in place."},
     {"unpack", glue_unpack, METH_VARARGS, "Decompress the payloads of many entries."},
     {"decompress", glue_decompress, METH_VARARGS, "Decompress one payload into memory."},

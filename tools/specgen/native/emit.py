@@ -26,6 +26,7 @@ from tools.specgen.native.headers import (
     FRAME_HEAD,
     emit_entry,
     emit_frame_structure,
+    emit_hop,
     emit_reader,
     emit_structure,
     reader_head,
@@ -135,6 +136,7 @@ class _Module:
         self._unit(encode, _ENCODE_HEAD.format(name), "KS_RANGE")
         with suppress(Unsupported):
             HeaderEncoder(self.segment, batch, finish).emit()
+            emit_hop(self.segment, batch.type, header_size(self.segment, batch), finish)
             self.finished.add(batch.type.key)
             self.out.lines(*finish.text().rstrip("\n").split("\n"), "")
 
@@ -222,12 +224,12 @@ class _Module:
         used = self.used.get(kind.key, (1 << count) - 1)
         parts = [f'"{kind.key}"', str(count), f"names_{kind.name}", f"UINT64_C({hex(used)})"]
         if batch is None:
-            parts += ["0", "0", "0", "NULL", f"encode_{kind.name}", "NULL"]
+            parts += ["0", "0", "0", "NULL", f"encode_{kind.name}", "NULL", "NULL"]
         else:
             name = batch.record_set.name
             own = kind.key in self.finished
             size = header_size(self.segment, batch) if own else 0
-            finish = f"finish_{kind.name}" if own else "NULL"
             parts += ["1", str(record_size(self.model, batch)), str(size), f"payload_{name}"]
-            parts += [f"encode_{name}", finish]
+            parts += [f"encode_{name}"]
+            parts += [f"{what}_{kind.name}" if own else "NULL" for what in ("finish", "hop")]
         self.out.line(f"{{{', '.join(parts)}}},")

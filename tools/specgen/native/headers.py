@@ -122,7 +122,6 @@ def emit_frame_structure(segment: Segment, out: CodeWriter) -> None:
 
 def emit_entry(segment: Segment, out: CodeWriter) -> None:
     """Write ``read_frame``, which reads the framing of one entry and the number of its kind."""
-    model, entry = segment.model, segment.entry
     contract(
         out,
         "requires ks_readable(p, end) && \\valid(h) && \\separated(h, p + (0 .. end - p - 1));",
@@ -131,42 +130,62 @@ def emit_entry(segment: Segment, out: CodeWriter) -> None:
         "ensures \\result == KS_OK ==> p < h->end && ks_between(h->body, h->end, end);",
     )
     with out.block(f"{FRAME_HEAD}\n{{", "}"):
-        walk = _HeaderWalk(model, out)
-        scope = Scope(entry)
-        before = entry.fields[: entry.fields.index(segment.body)]
-        framing = Type(entry.name, entry.spec_id, entry.location, before)
-        walk.fail = "return REFUSED;"
         lengths = CWriter()
-        inner = _HeaderWalk(model, lengths)
-        inner.fail = "return KS_IRREGULAR;"
-        inner.read(Scope(framing, names=scope.names))
+        size = _emit_framing(segment, "return KS_IRREGULAR;", lengths)
         # Too few bytes for the framing are a short end; a bad value in it is not.
         text = lengths.text().rstrip("\n").split("\n")
         text[1] = text[1].replace("KS_IRREGULAR", "KS_SHORT")
         out.lines(*text)
-        reference = segment.body.type
-        assert isinstance(reference, TypeReference)
-        assert reference.size is not None
-        size = CTranslator(model, entry, lambda path: scope.names[path]).text(reference.size)
         out.when(f"{size} > end - p", "return KS_SHORT;")
         out.line("h->body = p;")
         out.line(f"h->end = p + {size};")
-        _emit_peek(segment, size, out)
+        _emit_peek(segment, size, "return KS_IRREGULAR;", out)
         out.line("return KS_OK;")
     out.line()
 
 
-def _emit_peek(segment: Segment, size: str, out: CodeWriter) -> None:
+def emit_hop(segment: Segment, kind: Type, size: int, out: CodeWriter) -> None:
+    """Write ``hop_<batch>``, which says from a header of ``size`` bytes how long the entry is."""
+    fail = "return -1;"
+    with out.block(f"static int64_t hop_{kind.name}(const uint8_t *p)\n{{", "}"):
+        out.line("struct frame frame, *const h = &frame;")
+        out.line(f"{structure_name(kind)} header;")
+        out.line(f"const uint8_t *const start = p, *const end = p + {size};")
+        length = _emit_framing(segment, fail, out)
+        out.when(f"{length} < end - p", fail)
+        _emit_peek(segment, length, fail, out)
+        out.when(f"!({cases_of(segment, kind)})", fail)
+        arguments = "".join(f", {text}" for text in kind_arguments(segment, kind, "frame"))
+        out.when(f"!read_{kind.name}(p, end, start{arguments}, &header)", fail)
+        out.line(f"return p - start + {length};")
+    out.line()
+
+
+def _emit_framing(segment: Segment, fail: str, out: CodeWriter) -> str:
+    """Write what reads the fields before the body into ``h``; return the size of the body."""
+    model, entry = segment.model, segment.entry
+    before = entry.fields[: entry.fields.index(segment.body)]
+    framing = Type(entry.name, entry.spec_id, entry.location, before)
+    walk, scope = _HeaderWalk(model, out), Scope(framing)
+    walk.fail = fail
+    walk.read(scope)
+    reference = segment.body.type
+    assert isinstance(reference, TypeReference)
+    assert reference.size is not None
+    return CTranslator(model, entry, lambda path: scope.names[path]).text(reference.size)
+
+
+def _emit_peek(segment: Segment, size: str, fail: str, out: CodeWriter) -> None:
     peek = segment.peek
     assert isinstance(peek.type, IntegerType)
     assert isinstance(peek.position, Int)
     start = peek.position.value
-    out.when(f"{size} < {start + peek.type.size}", "return KS_IRREGULAR;")
+    out.when(f"{size} < {start + peek.type.size}", fail)
     sign = "s" if peek.type.signed else "u"
     out.line(f"h->selector = ks_{sign}{peek.type.size}(p + {start});")
     translator = CTranslator(segment.model, segment.choice, str, "h->selector")
     for condition in checks(translator, peek):
-        out.when(f"!({condition})", "return KS_IRREGULAR;")
+        out.when(f"!({condition})", fail)
 
 
 def kind_arguments(segment: Segment, kind: Type, frame: str) -> list[str]:

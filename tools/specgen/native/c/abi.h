@@ -142,6 +142,9 @@ typedef struct {
     /* Write a header before a payload of `size` bytes, which is already in place. NULL
      * where a header is more than numbers. */
     int (*finish)(const int64_t *header, uint8_t *out, int64_t size);
+    /* The bytes of the entry that a header of `header_size` bytes begins; -1 if it is not regular.
+     * NULL where `finish` is. */
+    int64_t (*hop)(const uint8_t *header);
 } ks_kind;
 
 /* The columns that ks_decode can fill, those of records first, then those of their batches. */
