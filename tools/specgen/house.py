@@ -11,7 +11,7 @@ from tools.specgen.document import Node, SpecError, file_text, parsed
 
 TARGETS = (
     "layout", "messages", "python", "construct", "docs", "vectors", "native", "rust", "wireshark",
-    "go", "kaitai",
+    "imhex", "go", "kaitai",
 )  # fmt: skip
 """Emitters, each a package with a module ``emit``; ``kaitai`` needs Java and Maven."""
 FILE = "house.yaml"

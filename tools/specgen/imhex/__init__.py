@@ -1,0 +1,1 @@
+"""Emit a pattern for ImHex."""
