@@ -397,8 +397,8 @@ class _Structure:
     def _instance(self, instance: ValueInstance) -> None:
         boolean = Terms(self._model, self._type).is_boolean(instance.value)
         kind, name = "bool" if boolean else "s64", identifier(instance.id)
-        comment = _comment(instance.doc).replace(" [[", ", ").replace("]]", "")
-        line = f"{kind} {name} = {self._text(instance.value)} [[export{comment}]];"
+        marks = f"export, {_meaning(instance.doc)}" if instance.doc else "export"
+        line = f"{kind} {name} = {self._text(instance.value)} [[{marks}]];"
         if instance.condition is None:
             self._out.line(line)
         else:
@@ -466,8 +466,12 @@ def _size(model: Model, field: Field) -> int | None:
     return None if size is None else 8 * size
 
 
+def _meaning(doc: str) -> str:
+    return f"comment({quoted(doc)})"
+
+
 def _comment(doc: str) -> str:
-    return f" [[comment({quoted(doc)})]]" if doc else ""
+    return f" [[{_meaning(doc)}]]" if doc else ""
 
 
 def _remark(doc: str) -> str:
