@@ -58,31 +58,31 @@ impl<'a> AccessControlEntryRecord<'a> {
 /// Reads `access_control_entry_record`.
 pub fn read_access_control_entry_record<'a>(input: &mut Input<'a>) -> Result<AccessControlEntryRecord<'a>, Error> {
     let start = input.absolute();
-    let frame_version = super::varint::read_unsigned_varint32(input, Place("/frame_version", "messages/cluster_metadata/access_control_entry_record.ksy#/seq/0"))?;
+    let frame_version = super::varint::read_unsigned_varint32(input, &Place("/frame_version", "messages/cluster_metadata/access_control_entry_record.ksy#/seq/0"))?;
     if i64::from(frame_version) != 1 {
-        return Err(Error::invalid(start, frame_version, Place("/frame_version", "messages/cluster_metadata/access_control_entry_record.ksy#/seq/0")));
+        return Err(Error::invalid(start, frame_version, &Place("/frame_version", "messages/cluster_metadata/access_control_entry_record.ksy#/seq/0")));
     }
     let start = input.absolute();
-    let api_key = super::varint::read_unsigned_varint32(input, Place("/api_key", "messages/cluster_metadata/access_control_entry_record.ksy#/seq/1"))?;
+    let api_key = super::varint::read_unsigned_varint32(input, &Place("/api_key", "messages/cluster_metadata/access_control_entry_record.ksy#/seq/1"))?;
     if i64::from(api_key) != 18 {
-        return Err(Error::invalid(start, api_key, Place("/api_key", "messages/cluster_metadata/access_control_entry_record.ksy#/seq/1")));
+        return Err(Error::invalid(start, api_key, &Place("/api_key", "messages/cluster_metadata/access_control_entry_record.ksy#/seq/1")));
     }
     let start = input.absolute();
-    let schema_version = super::varint::read_unsigned_varint32(input, Place("/schema_version", "messages/cluster_metadata/access_control_entry_record.ksy#/seq/2"))?;
+    let schema_version = super::varint::read_unsigned_varint32(input, &Place("/schema_version", "messages/cluster_metadata/access_control_entry_record.ksy#/seq/2"))?;
     if (i64::from(schema_version) < 0) || (i64::from(schema_version) > 0) {
-        return Err(Error::invalid(start, schema_version, Place("/schema_version", "messages/cluster_metadata/access_control_entry_record.ksy#/seq/2")));
+        return Err(Error::invalid(start, schema_version, &Place("/schema_version", "messages/cluster_metadata/access_control_entry_record.ksy#/seq/2")));
     }
-    let id = input.sized(16, Place("/id", "messages/cluster_metadata/access_control_entry_record.ksy#/seq/3"))?;
-    let resource_type = i8::from_be_bytes(input.array::<1>(Place("/resource_type", "messages/cluster_metadata/access_control_entry_record.ksy#/seq/4"))?);
-    let resource_name = super::flexible::read_compact_string(input, Place("/resource_name", "messages/cluster_metadata/access_control_entry_record.ksy#/seq/5"))?;
-    let pattern_type = i8::from_be_bytes(input.array::<1>(Place("/pattern_type", "messages/cluster_metadata/access_control_entry_record.ksy#/seq/6"))?);
-    let principal = super::flexible::read_compact_string(input, Place("/principal", "messages/cluster_metadata/access_control_entry_record.ksy#/seq/7"))?;
-    let host = super::flexible::read_compact_string(input, Place("/host", "messages/cluster_metadata/access_control_entry_record.ksy#/seq/8"))?;
-    let operation = i8::from_be_bytes(input.array::<1>(Place("/operation", "messages/cluster_metadata/access_control_entry_record.ksy#/seq/9"))?);
-    let permission_type = i8::from_be_bytes(input.array::<1>(Place("/permission_type", "messages/cluster_metadata/access_control_entry_record.ksy#/seq/10"))?);
+    let id = input.sized(16, &Place("/id", "messages/cluster_metadata/access_control_entry_record.ksy#/seq/3"))?;
+    let resource_type = i8::from_be_bytes(input.array::<1>(&Place("/resource_type", "messages/cluster_metadata/access_control_entry_record.ksy#/seq/4"))?);
+    let resource_name = super::flexible::read_compact_string(input, &Place("/resource_name", "messages/cluster_metadata/access_control_entry_record.ksy#/seq/5"))?;
+    let pattern_type = i8::from_be_bytes(input.array::<1>(&Place("/pattern_type", "messages/cluster_metadata/access_control_entry_record.ksy#/seq/6"))?);
+    let principal = super::flexible::read_compact_string(input, &Place("/principal", "messages/cluster_metadata/access_control_entry_record.ksy#/seq/7"))?;
+    let host = super::flexible::read_compact_string(input, &Place("/host", "messages/cluster_metadata/access_control_entry_record.ksy#/seq/8"))?;
+    let operation = i8::from_be_bytes(input.array::<1>(&Place("/operation", "messages/cluster_metadata/access_control_entry_record.ksy#/seq/9"))?);
+    let permission_type = i8::from_be_bytes(input.array::<1>(&Place("/permission_type", "messages/cluster_metadata/access_control_entry_record.ksy#/seq/10"))?);
     let tagged_fields = super::flexible::read_tagged_fields(input).map_err(|error| error.inside("/tagged_fields"))?;
     if !input.is_at_end() {
-        return Err(input.trailing(Place("/end", "messages/cluster_metadata/access_control_entry_record.ksy#/seq/12")));
+        return Err(input.trailing(&Place("/end", "messages/cluster_metadata/access_control_entry_record.ksy#/seq/12")));
     }
     Ok(AccessControlEntryRecord { frame_version, api_key, schema_version, id, resource_type, resource_name, pattern_type, principal, host, operation, permission_type, tagged_fields })
 }

@@ -56,30 +56,30 @@ impl<'a> AccessControlRecord34<'a> {
 /// Reads `access_control_record_3_4`.
 pub fn read_access_control_record_3_4<'a>(input: &mut Input<'a>) -> Result<AccessControlRecord34<'a>, Error> {
     let start = input.absolute();
-    let frame_version = super::varint::read_unsigned_varint32(input, Place("/frame_version", "messages/cluster_metadata/access_control_record_3_4.ksy#/seq/0"))?;
+    let frame_version = super::varint::read_unsigned_varint32(input, &Place("/frame_version", "messages/cluster_metadata/access_control_record_3_4.ksy#/seq/0"))?;
     if i64::from(frame_version) != 1 {
-        return Err(Error::invalid(start, frame_version, Place("/frame_version", "messages/cluster_metadata/access_control_record_3_4.ksy#/seq/0")));
+        return Err(Error::invalid(start, frame_version, &Place("/frame_version", "messages/cluster_metadata/access_control_record_3_4.ksy#/seq/0")));
     }
     let start = input.absolute();
-    let api_key = super::varint::read_unsigned_varint32(input, Place("/api_key", "messages/cluster_metadata/access_control_record_3_4.ksy#/seq/1"))?;
+    let api_key = super::varint::read_unsigned_varint32(input, &Place("/api_key", "messages/cluster_metadata/access_control_record_3_4.ksy#/seq/1"))?;
     if i64::from(api_key) != 6 {
-        return Err(Error::invalid(start, api_key, Place("/api_key", "messages/cluster_metadata/access_control_record_3_4.ksy#/seq/1")));
+        return Err(Error::invalid(start, api_key, &Place("/api_key", "messages/cluster_metadata/access_control_record_3_4.ksy#/seq/1")));
     }
     let start = input.absolute();
-    let schema_version = super::varint::read_unsigned_varint32(input, Place("/schema_version", "messages/cluster_metadata/access_control_record_3_4.ksy#/seq/2"))?;
+    let schema_version = super::varint::read_unsigned_varint32(input, &Place("/schema_version", "messages/cluster_metadata/access_control_record_3_4.ksy#/seq/2"))?;
     if (i64::from(schema_version) < 0) || (i64::from(schema_version) > 0) {
-        return Err(Error::invalid(start, schema_version, Place("/schema_version", "messages/cluster_metadata/access_control_record_3_4.ksy#/seq/2")));
+        return Err(Error::invalid(start, schema_version, &Place("/schema_version", "messages/cluster_metadata/access_control_record_3_4.ksy#/seq/2")));
     }
-    let resource_type = i8::from_be_bytes(input.array::<1>(Place("/resource_type", "messages/cluster_metadata/access_control_record_3_4.ksy#/seq/3"))?);
-    let resource_name = super::flexible::read_compact_nullable_string(input, Place("/resource_name", "messages/cluster_metadata/access_control_record_3_4.ksy#/seq/4"))?;
-    let pattern_type = i8::from_be_bytes(input.array::<1>(Place("/pattern_type", "messages/cluster_metadata/access_control_record_3_4.ksy#/seq/5"))?);
-    let principal = super::flexible::read_compact_string(input, Place("/principal", "messages/cluster_metadata/access_control_record_3_4.ksy#/seq/6"))?;
-    let host = super::flexible::read_compact_string(input, Place("/host", "messages/cluster_metadata/access_control_record_3_4.ksy#/seq/7"))?;
-    let operation = i8::from_be_bytes(input.array::<1>(Place("/operation", "messages/cluster_metadata/access_control_record_3_4.ksy#/seq/8"))?);
-    let permission_type = i8::from_be_bytes(input.array::<1>(Place("/permission_type", "messages/cluster_metadata/access_control_record_3_4.ksy#/seq/9"))?);
+    let resource_type = i8::from_be_bytes(input.array::<1>(&Place("/resource_type", "messages/cluster_metadata/access_control_record_3_4.ksy#/seq/3"))?);
+    let resource_name = super::flexible::read_compact_nullable_string(input, &Place("/resource_name", "messages/cluster_metadata/access_control_record_3_4.ksy#/seq/4"))?;
+    let pattern_type = i8::from_be_bytes(input.array::<1>(&Place("/pattern_type", "messages/cluster_metadata/access_control_record_3_4.ksy#/seq/5"))?);
+    let principal = super::flexible::read_compact_string(input, &Place("/principal", "messages/cluster_metadata/access_control_record_3_4.ksy#/seq/6"))?;
+    let host = super::flexible::read_compact_string(input, &Place("/host", "messages/cluster_metadata/access_control_record_3_4.ksy#/seq/7"))?;
+    let operation = i8::from_be_bytes(input.array::<1>(&Place("/operation", "messages/cluster_metadata/access_control_record_3_4.ksy#/seq/8"))?);
+    let permission_type = i8::from_be_bytes(input.array::<1>(&Place("/permission_type", "messages/cluster_metadata/access_control_record_3_4.ksy#/seq/9"))?);
     let tagged_fields = super::flexible::read_tagged_fields(input).map_err(|error| error.inside("/tagged_fields"))?;
     if !input.is_at_end() {
-        return Err(input.trailing(Place("/end", "messages/cluster_metadata/access_control_record_3_4.ksy#/seq/11")));
+        return Err(input.trailing(&Place("/end", "messages/cluster_metadata/access_control_record_3_4.ksy#/seq/11")));
     }
     Ok(AccessControlRecord34 { frame_version, api_key, schema_version, resource_type, resource_name, pattern_type, principal, host, operation, permission_type, tagged_fields })
 }

@@ -40,25 +40,25 @@ impl<'a> BrokerRegistrationChangeRecord<'a> {
 /// Reads `broker_registration_change_record`.
 pub fn read_broker_registration_change_record<'a>(input: &mut Input<'a>) -> Result<BrokerRegistrationChangeRecord<'a>, Error> {
     let start = input.absolute();
-    let frame_version = super::varint::read_unsigned_varint32(input, Place("/frame_version", "messages/cluster_metadata/broker_registration_change_record.ksy#/seq/0"))?;
+    let frame_version = super::varint::read_unsigned_varint32(input, &Place("/frame_version", "messages/cluster_metadata/broker_registration_change_record.ksy#/seq/0"))?;
     if i64::from(frame_version) != 1 {
-        return Err(Error::invalid(start, frame_version, Place("/frame_version", "messages/cluster_metadata/broker_registration_change_record.ksy#/seq/0")));
+        return Err(Error::invalid(start, frame_version, &Place("/frame_version", "messages/cluster_metadata/broker_registration_change_record.ksy#/seq/0")));
     }
     let start = input.absolute();
-    let api_key = super::varint::read_unsigned_varint32(input, Place("/api_key", "messages/cluster_metadata/broker_registration_change_record.ksy#/seq/1"))?;
+    let api_key = super::varint::read_unsigned_varint32(input, &Place("/api_key", "messages/cluster_metadata/broker_registration_change_record.ksy#/seq/1"))?;
     if i64::from(api_key) != 17 {
-        return Err(Error::invalid(start, api_key, Place("/api_key", "messages/cluster_metadata/broker_registration_change_record.ksy#/seq/1")));
+        return Err(Error::invalid(start, api_key, &Place("/api_key", "messages/cluster_metadata/broker_registration_change_record.ksy#/seq/1")));
     }
     let start = input.absolute();
-    let schema_version = super::varint::read_unsigned_varint32(input, Place("/schema_version", "messages/cluster_metadata/broker_registration_change_record.ksy#/seq/2"))?;
+    let schema_version = super::varint::read_unsigned_varint32(input, &Place("/schema_version", "messages/cluster_metadata/broker_registration_change_record.ksy#/seq/2"))?;
     if (i64::from(schema_version) < 0) || (i64::from(schema_version) > 3) {
-        return Err(Error::invalid(start, schema_version, Place("/schema_version", "messages/cluster_metadata/broker_registration_change_record.ksy#/seq/2")));
+        return Err(Error::invalid(start, schema_version, &Place("/schema_version", "messages/cluster_metadata/broker_registration_change_record.ksy#/seq/2")));
     }
-    let broker_id = i32::from_be_bytes(input.array::<4>(Place("/broker_id", "messages/cluster_metadata/broker_registration_change_record.ksy#/seq/3"))?);
-    let broker_epoch = i64::from_be_bytes(input.array::<8>(Place("/broker_epoch", "messages/cluster_metadata/broker_registration_change_record.ksy#/seq/4"))?);
+    let broker_id = i32::from_be_bytes(input.array::<4>(&Place("/broker_id", "messages/cluster_metadata/broker_registration_change_record.ksy#/seq/3"))?);
+    let broker_epoch = i64::from_be_bytes(input.array::<8>(&Place("/broker_epoch", "messages/cluster_metadata/broker_registration_change_record.ksy#/seq/4"))?);
     let tagged_fields = read_message_tags(input).map_err(|error| error.inside("/tagged_fields"))?;
     if !input.is_at_end() {
-        return Err(input.trailing(Place("/end", "messages/cluster_metadata/broker_registration_change_record.ksy#/seq/6")));
+        return Err(input.trailing(&Place("/end", "messages/cluster_metadata/broker_registration_change_record.ksy#/seq/6")));
     }
     Ok(BrokerRegistrationChangeRecord { frame_version, api_key, schema_version, broker_id, broker_epoch, tagged_fields })
 }
@@ -92,9 +92,9 @@ impl FencedTag {
 
 /// Reads `fenced_tag`.
 pub fn read_fenced_tag(input: &mut Input<'_>) -> Result<FencedTag, Error> {
-    let fenced = i8::from_be_bytes(input.array::<1>(Place("/fenced", "messages/cluster_metadata/broker_registration_change_record.ksy#/types/fenced_tag/seq/0"))?);
+    let fenced = i8::from_be_bytes(input.array::<1>(&Place("/fenced", "messages/cluster_metadata/broker_registration_change_record.ksy#/types/fenced_tag/seq/0"))?);
     if !input.is_at_end() {
-        return Err(input.trailing(Place("/end", "messages/cluster_metadata/broker_registration_change_record.ksy#/types/fenced_tag/seq/1")));
+        return Err(input.trailing(&Place("/end", "messages/cluster_metadata/broker_registration_change_record.ksy#/types/fenced_tag/seq/1")));
     }
     Ok(FencedTag { fenced })
 }
@@ -123,9 +123,9 @@ impl InControlledShutdownTag {
 
 /// Reads `in_controlled_shutdown_tag`.
 pub fn read_in_controlled_shutdown_tag(input: &mut Input<'_>) -> Result<InControlledShutdownTag, Error> {
-    let in_controlled_shutdown = i8::from_be_bytes(input.array::<1>(Place("/in_controlled_shutdown", "messages/cluster_metadata/broker_registration_change_record.ksy#/types/in_controlled_shutdown_tag/seq/0"))?);
+    let in_controlled_shutdown = i8::from_be_bytes(input.array::<1>(&Place("/in_controlled_shutdown", "messages/cluster_metadata/broker_registration_change_record.ksy#/types/in_controlled_shutdown_tag/seq/0"))?);
     if !input.is_at_end() {
-        return Err(input.trailing(Place("/end", "messages/cluster_metadata/broker_registration_change_record.ksy#/types/in_controlled_shutdown_tag/seq/1")));
+        return Err(input.trailing(&Place("/end", "messages/cluster_metadata/broker_registration_change_record.ksy#/types/in_controlled_shutdown_tag/seq/1")));
     }
     Ok(InControlledShutdownTag { in_controlled_shutdown })
 }
@@ -158,9 +158,9 @@ impl<'a> LogDirsTag<'a> {
 /// Reads `log_dirs_tag`.
 pub fn read_log_dirs_tag<'a>(input: &mut Input<'a>) -> Result<LogDirsTag<'a>, Error> {
     let start = input.absolute();
-    let num_log_dirs = super::varint::read_unsigned_varint32(input, Place("/num_log_dirs", "messages/cluster_metadata/broker_registration_change_record.ksy#/types/log_dirs_tag/seq/0"))?;
+    let num_log_dirs = super::varint::read_unsigned_varint32(input, &Place("/num_log_dirs", "messages/cluster_metadata/broker_registration_change_record.ksy#/types/log_dirs_tag/seq/0"))?;
     if (i64::from(num_log_dirs) < 1) || ((i64::from(num_log_dirs) - 1) > (input.left() as i64)) {
-        return Err(Error::invalid(start, num_log_dirs, Place("/num_log_dirs", "messages/cluster_metadata/broker_registration_change_record.ksy#/types/log_dirs_tag/seq/0")));
+        return Err(Error::invalid(start, num_log_dirs, &Place("/num_log_dirs", "messages/cluster_metadata/broker_registration_change_record.ksy#/types/log_dirs_tag/seq/0")));
     }
     let mut log_dirs = Vec::with_capacity(input.room(i64::from(num_log_dirs) - 1, 16));
     for _ in 0..(i64::from(num_log_dirs) - 1) {
@@ -168,14 +168,14 @@ pub fn read_log_dirs_tag<'a>(input: &mut Input<'a>) -> Result<LogDirsTag<'a>, Er
         log_dirs.push(item);
     }
     if !input.is_at_end() {
-        return Err(input.trailing(Place("/end", "messages/cluster_metadata/broker_registration_change_record.ksy#/types/log_dirs_tag/seq/2")));
+        return Err(input.trailing(&Place("/end", "messages/cluster_metadata/broker_registration_change_record.ksy#/types/log_dirs_tag/seq/2")));
     }
     Ok(LogDirsTag { num_log_dirs, log_dirs })
 }
 
 /// Writes `log_dirs_tag`.
 pub fn write_log_dirs_tag(to: &mut Vec<u8>, value: &LogDirsTag<'_>) -> Result<(), Error> {
-    super::varint::write_unsigned_varint32(to, fit((value.log_dirs.len() as i64) + 1, Place("/num_log_dirs", "messages/cluster_metadata/broker_registration_change_record.ksy#/types/log_dirs_tag/seq/0"))?)?;
+    super::varint::write_unsigned_varint32(to, fit((value.log_dirs.len() as i64) + 1, &Place("/num_log_dirs", "messages/cluster_metadata/broker_registration_change_record.ksy#/types/log_dirs_tag/seq/0"))?)?;
     for item in &value.log_dirs {
         super::primitive::write_uuid(to, item)?;
     }
@@ -205,9 +205,9 @@ impl<'a> CordonedLogDirsTag<'a> {
 /// Reads `cordoned_log_dirs_tag`.
 pub fn read_cordoned_log_dirs_tag<'a>(input: &mut Input<'a>) -> Result<CordonedLogDirsTag<'a>, Error> {
     let start = input.absolute();
-    let num_cordoned_log_dirs = super::varint::read_unsigned_varint32(input, Place("/num_cordoned_log_dirs", "messages/cluster_metadata/broker_registration_change_record.ksy#/types/cordoned_log_dirs_tag/seq/0"))?;
+    let num_cordoned_log_dirs = super::varint::read_unsigned_varint32(input, &Place("/num_cordoned_log_dirs", "messages/cluster_metadata/broker_registration_change_record.ksy#/types/cordoned_log_dirs_tag/seq/0"))?;
     if (i64::from(num_cordoned_log_dirs) - 1) > (input.left() as i64) {
-        return Err(Error::invalid(start, num_cordoned_log_dirs, Place("/num_cordoned_log_dirs", "messages/cluster_metadata/broker_registration_change_record.ksy#/types/cordoned_log_dirs_tag/seq/0")));
+        return Err(Error::invalid(start, num_cordoned_log_dirs, &Place("/num_cordoned_log_dirs", "messages/cluster_metadata/broker_registration_change_record.ksy#/types/cordoned_log_dirs_tag/seq/0")));
     }
     let cordoned_log_dirs = if (i64::from(num_cordoned_log_dirs) - 1) >= 0 {
         let mut cordoned_log_dirs = Vec::with_capacity(input.room(i64::from(num_cordoned_log_dirs) - 1, 16));
@@ -220,14 +220,14 @@ pub fn read_cordoned_log_dirs_tag<'a>(input: &mut Input<'a>) -> Result<CordonedL
         None
     };
     if !input.is_at_end() {
-        return Err(input.trailing(Place("/end", "messages/cluster_metadata/broker_registration_change_record.ksy#/types/cordoned_log_dirs_tag/seq/2")));
+        return Err(input.trailing(&Place("/end", "messages/cluster_metadata/broker_registration_change_record.ksy#/types/cordoned_log_dirs_tag/seq/2")));
     }
     Ok(CordonedLogDirsTag { num_cordoned_log_dirs, cordoned_log_dirs })
 }
 
 /// Writes `cordoned_log_dirs_tag`.
 pub fn write_cordoned_log_dirs_tag(to: &mut Vec<u8>, value: &CordonedLogDirsTag<'_>) -> Result<(), Error> {
-    super::varint::write_unsigned_varint32(to, fit((value.cordoned_log_dirs.as_ref().map_or(-1, |items| items.len() as i64)) + 1, Place("/num_cordoned_log_dirs", "messages/cluster_metadata/broker_registration_change_record.ksy#/types/cordoned_log_dirs_tag/seq/0"))?)?;
+    super::varint::write_unsigned_varint32(to, fit((value.cordoned_log_dirs.as_ref().map_or(-1, |items| items.len() as i64)) + 1, &Place("/num_cordoned_log_dirs", "messages/cluster_metadata/broker_registration_change_record.ksy#/types/cordoned_log_dirs_tag/seq/0"))?)?;
     if let Some(found) = &value.cordoned_log_dirs {
         for item in found {
             super::primitive::write_uuid(to, item)?;
@@ -286,16 +286,16 @@ impl<'a> MessageTags<'a> {
 /// Reads `message_tags`.
 pub fn read_message_tags<'a>(input: &mut Input<'a>) -> Result<MessageTags<'a>, Error> {
     let start = input.absolute();
-    let num_fields = super::varint::read_unsigned_varint32(input, Place("/num_fields", "messages/cluster_metadata/broker_registration_change_record.ksy#/types/message_tags/seq/0"))?;
+    let num_fields = super::varint::read_unsigned_varint32(input, &Place("/num_fields", "messages/cluster_metadata/broker_registration_change_record.ksy#/types/message_tags/seq/0"))?;
     if (i64::from(num_fields) < 0) || (i64::from(num_fields) > (input.left() as i64)) {
-        return Err(Error::invalid(start, num_fields, Place("/num_fields", "messages/cluster_metadata/broker_registration_change_record.ksy#/types/message_tags/seq/0")));
+        return Err(Error::invalid(start, num_fields, &Place("/num_fields", "messages/cluster_metadata/broker_registration_change_record.ksy#/types/message_tags/seq/0")));
     }
     let mut fields = Vec::with_capacity(input.room(i64::from(num_fields), 2));
     for _ in 0..i64::from(num_fields) {
         let start = input.absolute();
         let item = read_message_tag(input).map_err(|error| error.inside_item("/fields", fields.len()))?;
         if fields.last().is_some_and(|last: &MessageTag<'_>| item.tag <= last.tag) {
-            let error = Error::invalid(start, item.tag, Place("/tag", "messages/cluster_metadata/broker_registration_change_record.ksy#/types/message_tag/seq/0"));
+            let error = Error::invalid(start, item.tag, &Place("/tag", "messages/cluster_metadata/broker_registration_change_record.ksy#/types/message_tag/seq/0"));
             return Err(error.inside_item("/fields", fields.len()));
         }
         fields.push(item);
@@ -305,7 +305,7 @@ pub fn read_message_tags<'a>(input: &mut Input<'a>) -> Result<MessageTags<'a>, E
 
 /// Writes `message_tags`.
 pub fn write_message_tags(to: &mut Vec<u8>, value: &MessageTags<'_>) -> Result<(), Error> {
-    super::varint::write_unsigned_varint32(to, fit(value.fields.len() as i64, Place("/num_fields", "messages/cluster_metadata/broker_registration_change_record.ksy#/types/message_tags/seq/0"))?)?;
+    super::varint::write_unsigned_varint32(to, fit(value.fields.len() as i64, &Place("/num_fields", "messages/cluster_metadata/broker_registration_change_record.ksy#/types/message_tags/seq/0"))?)?;
     for item in &value.fields {
         write_message_tag(to, item)?;
     }
@@ -336,13 +336,13 @@ impl<'a> MessageTag<'a> {
 
 /// Reads `message_tag`.
 pub fn read_message_tag<'a>(input: &mut Input<'a>) -> Result<MessageTag<'a>, Error> {
-    let tag = super::varint::read_unsigned_varint32(input, Place("/tag", "messages/cluster_metadata/broker_registration_change_record.ksy#/types/message_tag/seq/0"))?;
+    let tag = super::varint::read_unsigned_varint32(input, &Place("/tag", "messages/cluster_metadata/broker_registration_change_record.ksy#/types/message_tag/seq/0"))?;
     let start = input.absolute();
-    let len_content = super::varint::read_unsigned_varint32(input, Place("/len_content", "messages/cluster_metadata/broker_registration_change_record.ksy#/types/message_tag/seq/1"))?;
+    let len_content = super::varint::read_unsigned_varint32(input, &Place("/len_content", "messages/cluster_metadata/broker_registration_change_record.ksy#/types/message_tag/seq/1"))?;
     if i64::from(len_content) < 0 {
-        return Err(Error::invalid(start, len_content, Place("/len_content", "messages/cluster_metadata/broker_registration_change_record.ksy#/types/message_tag/seq/1")));
+        return Err(Error::invalid(start, len_content, &Place("/len_content", "messages/cluster_metadata/broker_registration_change_record.ksy#/types/message_tag/seq/1")));
     }
-    let content = read_message_tag_content(&mut input.part(i64::from(len_content), Place("/content", "messages/cluster_metadata/broker_registration_change_record.ksy#/types/message_tag/seq/2"))?, i64::from(tag)).map_err(|error| error.inside("/content"))?;
+    let content = read_message_tag_content(&mut input.part(i64::from(len_content), &Place("/content", "messages/cluster_metadata/broker_registration_change_record.ksy#/types/message_tag/seq/2"))?, i64::from(tag)).map_err(|error| error.inside("/content"))?;
     Ok(MessageTag { tag, len_content, content })
 }
 
@@ -354,7 +354,7 @@ pub fn write_message_tag(to: &mut Vec<u8>, value: &MessageTag<'_>) -> Result<(),
         let to = &mut content_bytes;
         write_message_tag_content(to, &value.content)?;
     }
-    super::varint::write_unsigned_varint32(to, fit(content_bytes.len() as i64, Place("/len_content", "messages/cluster_metadata/broker_registration_change_record.ksy#/types/message_tag/seq/1"))?)?;
+    super::varint::write_unsigned_varint32(to, fit(content_bytes.len() as i64, &Place("/len_content", "messages/cluster_metadata/broker_registration_change_record.ksy#/types/message_tag/seq/1"))?)?;
     to.extend_from_slice(&content_bytes);
     Ok(())
 }

@@ -67,9 +67,9 @@ impl<'a> ChunkSizes<'a> {
 
 /// Reads `chunk_sizes`.
 pub fn read_chunk_sizes<'a>(input: &mut Input<'a>) -> Result<ChunkSizes<'a>, Error> {
-    let total = i32::from_be_bytes(input.peek::<4>(0, Place("/total", "chunk_index.ksy#/types/chunk_sizes/instances/total"))?);
+    let total = i32::from_be_bytes(input.peek::<4>(0, &Place("/total", "chunk_index.ksy#/types/chunk_sizes/instances/total"))?);
     if i64::from(total) < 0 {
-        return Err(Error::invalid(input.absolute() + 0, total, Place("/total", "chunk_index.ksy#/types/chunk_sizes/instances/total")));
+        return Err(Error::invalid(input.absolute() + 0, total, &Place("/total", "chunk_index.ksy#/types/chunk_sizes/instances/total")));
     }
     match i64::from(total) {
         0 => read_no_sizes(input).map(ChunkSizes::NoSizes).map_err(|error| error.inside("/content")),
@@ -109,9 +109,9 @@ impl<'a> NoSizes<'a> {
 /// Reads `no_sizes`.
 pub fn read_no_sizes<'a>(input: &mut Input<'a>) -> Result<NoSizes<'a>, Error> {
     let start = input.absolute();
-    let total = i32::from_be_bytes(input.array::<4>(Place("/total", "chunk_index.ksy#/types/no_sizes/seq/0"))?);
+    let total = i32::from_be_bytes(input.array::<4>(&Place("/total", "chunk_index.ksy#/types/no_sizes/seq/0"))?);
     if i64::from(total) != 0 {
-        return Err(Error::invalid(start, total, Place("/total", "chunk_index.ksy#/types/no_sizes/seq/0")));
+        return Err(Error::invalid(start, total, &Place("/total", "chunk_index.ksy#/types/no_sizes/seq/0")));
     }
     let unused = input.rest();
     Ok(NoSizes { total, unused })
@@ -119,7 +119,7 @@ pub fn read_no_sizes<'a>(input: &mut Input<'a>) -> Result<NoSizes<'a>, Error> {
 
 /// Writes `no_sizes`.
 pub fn write_no_sizes(to: &mut Vec<u8>, value: &NoSizes<'_>) -> Result<(), Error> {
-    to.extend_from_slice(&fit::<i32>(0, Place("/total", "chunk_index.ksy#/types/no_sizes/seq/0"))?.to_be_bytes());
+    to.extend_from_slice(&fit::<i32>(0, &Place("/total", "chunk_index.ksy#/types/no_sizes/seq/0"))?.to_be_bytes());
     to.extend_from_slice(value.unused);
     Ok(())
 }
@@ -149,18 +149,18 @@ impl<'a> OneSize<'a> {
 /// Reads `one_size`.
 pub fn read_one_size<'a>(input: &mut Input<'a>) -> Result<OneSize<'a>, Error> {
     let start = input.absolute();
-    let total = i32::from_be_bytes(input.array::<4>(Place("/total", "chunk_index.ksy#/types/one_size/seq/0"))?);
+    let total = i32::from_be_bytes(input.array::<4>(&Place("/total", "chunk_index.ksy#/types/one_size/seq/0"))?);
     if i64::from(total) != 1 {
-        return Err(Error::invalid(start, total, Place("/total", "chunk_index.ksy#/types/one_size/seq/0")));
+        return Err(Error::invalid(start, total, &Place("/total", "chunk_index.ksy#/types/one_size/seq/0")));
     }
-    let last_value = i32::from_be_bytes(input.array::<4>(Place("/last_value", "chunk_index.ksy#/types/one_size/seq/1"))?);
+    let last_value = i32::from_be_bytes(input.array::<4>(&Place("/last_value", "chunk_index.ksy#/types/one_size/seq/1"))?);
     let unused = input.rest();
     Ok(OneSize { total, last_value, unused })
 }
 
 /// Writes `one_size`.
 pub fn write_one_size(to: &mut Vec<u8>, value: &OneSize<'_>) -> Result<(), Error> {
-    to.extend_from_slice(&fit::<i32>(1, Place("/total", "chunk_index.ksy#/types/one_size/seq/0"))?.to_be_bytes());
+    to.extend_from_slice(&fit::<i32>(1, &Place("/total", "chunk_index.ksy#/types/one_size/seq/0"))?.to_be_bytes());
     to.extend_from_slice(&value.last_value.to_be_bytes());
     to.extend_from_slice(value.unused);
     Ok(())
@@ -197,15 +197,15 @@ impl<'a> ManySizes<'a> {
 /// Reads `many_sizes`.
 pub fn read_many_sizes<'a>(input: &mut Input<'a>) -> Result<ManySizes<'a>, Error> {
     let start = input.absolute();
-    let total = i32::from_be_bytes(input.array::<4>(Place("/total", "chunk_index.ksy#/types/many_sizes/seq/0"))?);
+    let total = i32::from_be_bytes(input.array::<4>(&Place("/total", "chunk_index.ksy#/types/many_sizes/seq/0"))?);
     if i64::from(total) < 0 {
-        return Err(Error::invalid(start, total, Place("/total", "chunk_index.ksy#/types/many_sizes/seq/0")));
+        return Err(Error::invalid(start, total, &Place("/total", "chunk_index.ksy#/types/many_sizes/seq/0")));
     }
-    let base = i32::from_be_bytes(input.array::<4>(Place("/base", "chunk_index.ksy#/types/many_sizes/seq/1"))?);
+    let base = i32::from_be_bytes(input.array::<4>(&Place("/base", "chunk_index.ksy#/types/many_sizes/seq/1"))?);
     let start = input.absolute();
-    let bytes_per_value = u8::from_be_bytes(input.array::<1>(Place("/bytes_per_value", "chunk_index.ksy#/types/many_sizes/seq/2"))?);
+    let bytes_per_value = u8::from_be_bytes(input.array::<1>(&Place("/bytes_per_value", "chunk_index.ksy#/types/many_sizes/seq/2"))?);
     if i64::from(bytes_per_value) > 4 {
-        return Err(Error::invalid(start, bytes_per_value, Place("/bytes_per_value", "chunk_index.ksy#/types/many_sizes/seq/2")));
+        return Err(Error::invalid(start, bytes_per_value, &Place("/bytes_per_value", "chunk_index.ksy#/types/many_sizes/seq/2")));
     }
     let values = input.rest();
     Ok(ManySizes { total, base, bytes_per_value, values })
@@ -243,7 +243,7 @@ impl<'a> EncryptedChunk<'a> {
 
 /// Reads `encrypted_chunk`.
 pub fn read_encrypted_chunk<'a>(input: &mut Input<'a>) -> Result<EncryptedChunk<'a>, Error> {
-    let iv = input.sized(12, Place("/iv", "chunk_index.ksy#/types/encrypted_chunk/seq/0"))?;
+    let iv = input.sized(12, &Place("/iv", "chunk_index.ksy#/types/encrypted_chunk/seq/0"))?;
     let ciphertext = input.rest();
     Ok(EncryptedChunk { iv, ciphertext })
 }

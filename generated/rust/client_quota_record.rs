@@ -49,36 +49,36 @@ impl<'a> ClientQuotaRecord<'a> {
 /// Reads `client_quota_record`.
 pub fn read_client_quota_record<'a>(input: &mut Input<'a>) -> Result<ClientQuotaRecord<'a>, Error> {
     let start = input.absolute();
-    let frame_version = super::varint::read_unsigned_varint32(input, Place("/frame_version", "messages/cluster_metadata/client_quota_record.ksy#/seq/0"))?;
+    let frame_version = super::varint::read_unsigned_varint32(input, &Place("/frame_version", "messages/cluster_metadata/client_quota_record.ksy#/seq/0"))?;
     if i64::from(frame_version) != 1 {
-        return Err(Error::invalid(start, frame_version, Place("/frame_version", "messages/cluster_metadata/client_quota_record.ksy#/seq/0")));
+        return Err(Error::invalid(start, frame_version, &Place("/frame_version", "messages/cluster_metadata/client_quota_record.ksy#/seq/0")));
     }
     let start = input.absolute();
-    let api_key = super::varint::read_unsigned_varint32(input, Place("/api_key", "messages/cluster_metadata/client_quota_record.ksy#/seq/1"))?;
+    let api_key = super::varint::read_unsigned_varint32(input, &Place("/api_key", "messages/cluster_metadata/client_quota_record.ksy#/seq/1"))?;
     if i64::from(api_key) != 14 {
-        return Err(Error::invalid(start, api_key, Place("/api_key", "messages/cluster_metadata/client_quota_record.ksy#/seq/1")));
+        return Err(Error::invalid(start, api_key, &Place("/api_key", "messages/cluster_metadata/client_quota_record.ksy#/seq/1")));
     }
     let start = input.absolute();
-    let schema_version = super::varint::read_unsigned_varint32(input, Place("/schema_version", "messages/cluster_metadata/client_quota_record.ksy#/seq/2"))?;
+    let schema_version = super::varint::read_unsigned_varint32(input, &Place("/schema_version", "messages/cluster_metadata/client_quota_record.ksy#/seq/2"))?;
     if (i64::from(schema_version) < 0) || (i64::from(schema_version) > 0) {
-        return Err(Error::invalid(start, schema_version, Place("/schema_version", "messages/cluster_metadata/client_quota_record.ksy#/seq/2")));
+        return Err(Error::invalid(start, schema_version, &Place("/schema_version", "messages/cluster_metadata/client_quota_record.ksy#/seq/2")));
     }
     let start = input.absolute();
-    let num_entity = super::varint::read_unsigned_varint32(input, Place("/num_entity", "messages/cluster_metadata/client_quota_record.ksy#/seq/3"))?;
+    let num_entity = super::varint::read_unsigned_varint32(input, &Place("/num_entity", "messages/cluster_metadata/client_quota_record.ksy#/seq/3"))?;
     if (i64::from(num_entity) < 1) || ((i64::from(num_entity) - 1) > (input.left() as i64)) {
-        return Err(Error::invalid(start, num_entity, Place("/num_entity", "messages/cluster_metadata/client_quota_record.ksy#/seq/3")));
+        return Err(Error::invalid(start, num_entity, &Place("/num_entity", "messages/cluster_metadata/client_quota_record.ksy#/seq/3")));
     }
     let mut entity = Vec::with_capacity(input.room(i64::from(num_entity) - 1, 3));
     for _ in 0..(i64::from(num_entity) - 1) {
         let item = read_entity_data(input).map_err(|error| error.inside_item("/entity", entity.len()))?;
         entity.push(item);
     }
-    let key = super::flexible::read_compact_string(input, Place("/key", "messages/cluster_metadata/client_quota_record.ksy#/seq/5"))?;
-    let value = f64::from_be_bytes(input.array::<8>(Place("/value", "messages/cluster_metadata/client_quota_record.ksy#/seq/6"))?);
-    let remove = u8::from_be_bytes(input.array::<1>(Place("/remove", "messages/cluster_metadata/client_quota_record.ksy#/seq/7"))?);
+    let key = super::flexible::read_compact_string(input, &Place("/key", "messages/cluster_metadata/client_quota_record.ksy#/seq/5"))?;
+    let value = f64::from_be_bytes(input.array::<8>(&Place("/value", "messages/cluster_metadata/client_quota_record.ksy#/seq/6"))?);
+    let remove = u8::from_be_bytes(input.array::<1>(&Place("/remove", "messages/cluster_metadata/client_quota_record.ksy#/seq/7"))?);
     let tagged_fields = super::flexible::read_tagged_fields(input).map_err(|error| error.inside("/tagged_fields"))?;
     if !input.is_at_end() {
-        return Err(input.trailing(Place("/end", "messages/cluster_metadata/client_quota_record.ksy#/seq/9")));
+        return Err(input.trailing(&Place("/end", "messages/cluster_metadata/client_quota_record.ksy#/seq/9")));
     }
     Ok(ClientQuotaRecord { frame_version, api_key, schema_version, num_entity, entity, key, value, remove, tagged_fields })
 }
@@ -88,7 +88,7 @@ pub fn write_client_quota_record(to: &mut Vec<u8>, value: &ClientQuotaRecord<'_>
     super::varint::write_unsigned_varint32(to, value.frame_version)?;
     super::varint::write_unsigned_varint32(to, value.api_key)?;
     super::varint::write_unsigned_varint32(to, value.schema_version)?;
-    super::varint::write_unsigned_varint32(to, fit((value.entity.len() as i64) + 1, Place("/num_entity", "messages/cluster_metadata/client_quota_record.ksy#/seq/3"))?)?;
+    super::varint::write_unsigned_varint32(to, fit((value.entity.len() as i64) + 1, &Place("/num_entity", "messages/cluster_metadata/client_quota_record.ksy#/seq/3"))?)?;
     for item in &value.entity {
         write_entity_data(to, item)?;
     }
@@ -123,8 +123,8 @@ impl<'a> EntityData<'a> {
 
 /// Reads `entity_data`.
 pub fn read_entity_data<'a>(input: &mut Input<'a>) -> Result<EntityData<'a>, Error> {
-    let entity_type = super::flexible::read_compact_string(input, Place("/entity_type", "messages/cluster_metadata/client_quota_record.ksy#/types/entity_data/seq/0"))?;
-    let entity_name = super::flexible::read_compact_nullable_string(input, Place("/entity_name", "messages/cluster_metadata/client_quota_record.ksy#/types/entity_data/seq/1"))?;
+    let entity_type = super::flexible::read_compact_string(input, &Place("/entity_type", "messages/cluster_metadata/client_quota_record.ksy#/types/entity_data/seq/0"))?;
+    let entity_name = super::flexible::read_compact_nullable_string(input, &Place("/entity_name", "messages/cluster_metadata/client_quota_record.ksy#/types/entity_data/seq/1"))?;
     let tagged_fields = super::flexible::read_tagged_fields(input).map_err(|error| error.inside("/tagged_fields"))?;
     Ok(EntityData { entity_type, entity_name, tagged_fields })
 }

@@ -151,6 +151,43 @@ impl Columns {
         self.headers_value.truncate(items);
     }
 
+    fn make_room(&mut self, more: usize) {
+        let rows = self.rows + more;
+        if self.wanted & Columns::OFFSET != 0 {
+            self.offset.resize(rows, 0);
+        }
+        if self.wanted & Columns::TIMESTAMP != 0 {
+            self.timestamp.resize(rows, 0);
+        }
+        if self.wanted & Columns::OWN_TIMESTAMP != 0 {
+            self.own_timestamp.resize(rows, 0);
+        }
+        if self.wanted & Columns::SEQUENCE != 0 {
+            self.sequence.resize(rows, 0);
+        }
+        if self.wanted & Columns::ATTRIBUTES != 0 {
+            self.attributes.resize(rows, 0);
+        }
+        if self.wanted & Columns::TIMESTAMP_DELTA != 0 {
+            self.timestamp_delta.resize(rows, 0);
+        }
+        if self.wanted & Columns::OFFSET_DELTA != 0 {
+            self.offset_delta.resize(rows, 0);
+        }
+        if self.wanted & Columns::KEY != 0 {
+            self.key.resize(rows, Span::NULL);
+        }
+        if self.wanted & Columns::VALUE != 0 {
+            self.value.resize(rows, Span::NULL);
+        }
+        if self.wanted & Columns::NUM_HEADERS != 0 {
+            self.num_headers.resize(rows, 0);
+        }
+        if self.wanted & Columns::HEADERS != 0 {
+            self.headers.resize(rows, 0);
+        }
+    }
+
     /// Returns a column of numbers by name; `None` if there is none.
     pub fn numbers(&mut self, name: &str) -> Option<&mut Vec<i64>> {
         match name {
@@ -178,10 +215,9 @@ impl Columns {
     /// The input is the payload after decompression, a part of the buffer.
     pub fn read_record_set(&mut self, buffer: &[u8], input: &mut Input<'_>, batch: &super::recordbatch::RecordBatch<'_>) -> Result<(), Error> {
         let rows = self.rows;
+        self.make_room(input.room(i64::from(batch.num_records), 7));
         let found = self.add_record_set(buffer, input, batch);
-        if found.is_err() {
-            self.truncate(rows);
-        }
+        self.truncate(if found.is_err() { rows } else { self.rows });
         found
     }
 
@@ -190,7 +226,7 @@ impl Columns {
             self.add_record_set_framed_record(buffer, input, batch).map_err(|error| error.inside_item("/records", index as usize))?;
         }
         if !input.is_at_end() && (i64::from(batch.num_records) != 0) {
-            return Err(input.trailing(Place("/end", "recordbatch.ksy#/types/record_set/seq/1")));
+            return Err(input.trailing(&Place("/end", "recordbatch.ksy#/types/record_set/seq/1")));
         }
         Ok(())
     }
@@ -198,64 +234,64 @@ impl Columns {
     #[inline]
     fn add_record_set_framed_record(&mut self, buffer: &[u8], input: &mut Input<'_>, batch: &super::recordbatch::RecordBatch<'_>) -> Result<(), Error> {
         let start = input.absolute();
-        let len_body = super::varint::read_varint32(input, Place("/len_body", "recordbatch.ksy#/types/framed_record/seq/0"))?;
+        let len_body = super::varint::read_varint32(input, &Place("/len_body", "recordbatch.ksy#/types/framed_record/seq/0"))?;
         if i64::from(len_body) < 0 {
-            return Err(Error::invalid(start, len_body, Place("/len_body", "recordbatch.ksy#/types/framed_record/seq/0")));
+            return Err(Error::invalid(start, len_body, &Place("/len_body", "recordbatch.ksy#/types/framed_record/seq/0")));
         }
-        self.add_record_set_record(buffer, &mut input.part(i64::from(len_body), Place("/body", "recordbatch.ksy#/types/framed_record/seq/1"))?, batch).map_err(|error| error.inside("/body"))?;
+        self.add_record_set_record(buffer, &mut input.part(i64::from(len_body), &Place("/body", "recordbatch.ksy#/types/framed_record/seq/1"))?, batch).map_err(|error| error.inside("/body"))?;
         Ok(())
     }
 
     #[inline]
     fn add_record_set_record(&mut self, buffer: &[u8], input: &mut Input<'_>, batch: &super::recordbatch::RecordBatch<'_>) -> Result<(), Error> {
-        let attributes = i8::from_be_bytes(input.array::<1>(Place("/attributes", "recordbatch.ksy#/types/record/seq/0"))?);
-        let timestamp_delta = super::varint::read_varint64(input, Place("/timestamp_delta", "recordbatch.ksy#/types/record/seq/1"))?;
-        let offset_delta = super::varint::read_varint32(input, Place("/offset_delta", "recordbatch.ksy#/types/record/seq/2"))?;
-        let key = super::recordbatch::read_nullable_bytes(input, Place("/key", "recordbatch.ksy#/types/record/seq/3"))?;
-        let value = super::recordbatch::read_nullable_bytes(input, Place("/value", "recordbatch.ksy#/types/record/seq/4"))?;
+        let attributes = i8::from_be_bytes(input.array::<1>(&Place("/attributes", "recordbatch.ksy#/types/record/seq/0"))?);
+        let timestamp_delta = super::varint::read_varint64(input, &Place("/timestamp_delta", "recordbatch.ksy#/types/record/seq/1"))?;
+        let offset_delta = super::varint::read_varint32(input, &Place("/offset_delta", "recordbatch.ksy#/types/record/seq/2"))?;
+        let key = super::recordbatch::read_nullable_bytes(input, &Place("/key", "recordbatch.ksy#/types/record/seq/3"))?;
+        let value = super::recordbatch::read_nullable_bytes(input, &Place("/value", "recordbatch.ksy#/types/record/seq/4"))?;
         let start = input.absolute();
-        let num_headers = super::varint::read_varint32(input, Place("/num_headers", "recordbatch.ksy#/types/record/seq/5"))?;
+        let num_headers = super::varint::read_varint32(input, &Place("/num_headers", "recordbatch.ksy#/types/record/seq/5"))?;
         if (i64::from(num_headers) < 0) || (i64::from(num_headers) > (input.left() as i64)) {
-            return Err(Error::invalid(start, num_headers, Place("/num_headers", "recordbatch.ksy#/types/record/seq/5")));
+            return Err(Error::invalid(start, num_headers, &Place("/num_headers", "recordbatch.ksy#/types/record/seq/5")));
         }
         for index in 0..i64::from(num_headers) {
             self.add_record_set_header(buffer, input).map_err(|error| error.inside_item("/headers", index as usize))?;
         }
         if !input.is_at_end() {
-            return Err(input.trailing(Place("/end", "recordbatch.ksy#/types/record/seq/7")));
+            return Err(input.trailing(&Place("/end", "recordbatch.ksy#/types/record/seq/7")));
         }
-        if self.wanted & Columns::OFFSET != 0 {
-            self.offset.push(batch.base_offset.wrapping_add(i64::from(offset_delta)));
+        if let Some(to) = self.offset.get_mut(self.rows) {
+            *to = batch.base_offset.wrapping_add(i64::from(offset_delta));
         }
-        if self.wanted & Columns::TIMESTAMP != 0 {
-            self.timestamp.push(if i64::from(batch.attributes.timestamp_type) == 1 { batch.max_timestamp } else { batch.base_timestamp.wrapping_add(timestamp_delta) });
+        if let Some(to) = self.timestamp.get_mut(self.rows) {
+            *to = if i64::from(batch.attributes.timestamp_type) == 1 { batch.max_timestamp } else { batch.base_timestamp.wrapping_add(timestamp_delta) };
         }
-        if self.wanted & Columns::OWN_TIMESTAMP != 0 {
-            self.own_timestamp.push(batch.base_timestamp.wrapping_add(timestamp_delta));
+        if let Some(to) = self.own_timestamp.get_mut(self.rows) {
+            *to = batch.base_timestamp.wrapping_add(timestamp_delta);
         }
-        if self.wanted & Columns::SEQUENCE != 0 {
-            self.sequence.push(if i64::from(batch.base_sequence) == -1 { -1 } else { (i64::from(batch.base_sequence) + i64::from(offset_delta)) & 2147483647 });
+        if let Some(to) = self.sequence.get_mut(self.rows) {
+            *to = if i64::from(batch.base_sequence) == -1 { -1 } else { (i64::from(batch.base_sequence) + i64::from(offset_delta)) & 2147483647 };
         }
-        if self.wanted & Columns::ATTRIBUTES != 0 {
-            self.attributes.push(i64::from(attributes));
+        if let Some(to) = self.attributes.get_mut(self.rows) {
+            *to = i64::from(attributes);
         }
-        if self.wanted & Columns::TIMESTAMP_DELTA != 0 {
-            self.timestamp_delta.push(timestamp_delta);
+        if let Some(to) = self.timestamp_delta.get_mut(self.rows) {
+            *to = timestamp_delta;
         }
-        if self.wanted & Columns::OFFSET_DELTA != 0 {
-            self.offset_delta.push(i64::from(offset_delta));
+        if let Some(to) = self.offset_delta.get_mut(self.rows) {
+            *to = i64::from(offset_delta);
         }
-        if self.wanted & Columns::KEY != 0 {
-            self.key.push(Span::of(buffer, key));
+        if let Some(to) = self.key.get_mut(self.rows) {
+            *to = Span::of(buffer, key);
         }
-        if self.wanted & Columns::VALUE != 0 {
-            self.value.push(Span::of(buffer, value));
+        if let Some(to) = self.value.get_mut(self.rows) {
+            *to = Span::of(buffer, value);
         }
-        if self.wanted & Columns::NUM_HEADERS != 0 {
-            self.num_headers.push(i64::from(num_headers));
+        if let Some(to) = self.num_headers.get_mut(self.rows) {
+            *to = i64::from(num_headers);
         }
-        if self.wanted & Columns::HEADERS != 0 {
-            self.headers.push(self.headers_len_key.len() as u32);
+        if let Some(to) = self.headers.get_mut(self.rows) {
+            *to = self.headers_len_key.len() as u32;
         }
         self.rows += 1;
         Ok(())
@@ -264,19 +300,15 @@ impl Columns {
     #[inline]
     fn add_record_set_header(&mut self, buffer: &[u8], input: &mut Input<'_>) -> Result<(), Error> {
         let start = input.absolute();
-        let len_key = super::varint::read_varint32(input, Place("/len_key", "recordbatch.ksy#/types/header/seq/0"))?;
+        let len_key = super::varint::read_varint32(input, &Place("/len_key", "recordbatch.ksy#/types/header/seq/0"))?;
         if i64::from(len_key) < 0 {
-            return Err(Error::invalid(start, len_key, Place("/len_key", "recordbatch.ksy#/types/header/seq/0")));
+            return Err(Error::invalid(start, len_key, &Place("/len_key", "recordbatch.ksy#/types/header/seq/0")));
         }
-        let key = input.sized(i64::from(len_key), Place("/key", "recordbatch.ksy#/types/header/seq/1"))?;
-        let value = super::recordbatch::read_nullable_bytes(input, Place("/value", "recordbatch.ksy#/types/header/seq/2"))?;
+        let key = input.sized(i64::from(len_key), &Place("/key", "recordbatch.ksy#/types/header/seq/1"))?;
+        let value = super::recordbatch::read_nullable_bytes(input, &Place("/value", "recordbatch.ksy#/types/header/seq/2"))?;
         if self.wanted & Columns::HEADERS != 0 {
             self.headers_len_key.push(i64::from(len_key));
-        }
-        if self.wanted & Columns::HEADERS != 0 {
             self.headers_key.push(Span::of(buffer, Some(key)));
-        }
-        if self.wanted & Columns::HEADERS != 0 {
             self.headers_value.push(Span::of(buffer, value));
         }
         Ok(())

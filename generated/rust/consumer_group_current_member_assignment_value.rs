@@ -52,17 +52,17 @@ impl<'a> ConsumerGroupCurrentMemberAssignmentValue<'a> {
 /// Reads `consumer_group_current_member_assignment_value`.
 pub fn read_consumer_group_current_member_assignment_value<'a>(input: &mut Input<'a>) -> Result<ConsumerGroupCurrentMemberAssignmentValue<'a>, Error> {
     let start = input.absolute();
-    let schema_version = i16::from_be_bytes(input.array::<2>(Place("/schema_version", "messages/consumer_offsets/consumer_group_current_member_assignment_value.ksy#/seq/0"))?);
+    let schema_version = i16::from_be_bytes(input.array::<2>(&Place("/schema_version", "messages/consumer_offsets/consumer_group_current_member_assignment_value.ksy#/seq/0"))?);
     if i64::from(schema_version) != 0 {
-        return Err(Error::invalid(start, schema_version, Place("/schema_version", "messages/consumer_offsets/consumer_group_current_member_assignment_value.ksy#/seq/0")));
+        return Err(Error::invalid(start, schema_version, &Place("/schema_version", "messages/consumer_offsets/consumer_group_current_member_assignment_value.ksy#/seq/0")));
     }
-    let member_epoch = i32::from_be_bytes(input.array::<4>(Place("/member_epoch", "messages/consumer_offsets/consumer_group_current_member_assignment_value.ksy#/seq/1"))?);
-    let previous_member_epoch = i32::from_be_bytes(input.array::<4>(Place("/previous_member_epoch", "messages/consumer_offsets/consumer_group_current_member_assignment_value.ksy#/seq/2"))?);
-    let state = i8::from_be_bytes(input.array::<1>(Place("/state", "messages/consumer_offsets/consumer_group_current_member_assignment_value.ksy#/seq/3"))?);
+    let member_epoch = i32::from_be_bytes(input.array::<4>(&Place("/member_epoch", "messages/consumer_offsets/consumer_group_current_member_assignment_value.ksy#/seq/1"))?);
+    let previous_member_epoch = i32::from_be_bytes(input.array::<4>(&Place("/previous_member_epoch", "messages/consumer_offsets/consumer_group_current_member_assignment_value.ksy#/seq/2"))?);
+    let state = i8::from_be_bytes(input.array::<1>(&Place("/state", "messages/consumer_offsets/consumer_group_current_member_assignment_value.ksy#/seq/3"))?);
     let start = input.absolute();
-    let num_assigned_partitions = super::varint::read_unsigned_varint32(input, Place("/num_assigned_partitions", "messages/consumer_offsets/consumer_group_current_member_assignment_value.ksy#/seq/4"))?;
+    let num_assigned_partitions = super::varint::read_unsigned_varint32(input, &Place("/num_assigned_partitions", "messages/consumer_offsets/consumer_group_current_member_assignment_value.ksy#/seq/4"))?;
     if (i64::from(num_assigned_partitions) < 1) || ((i64::from(num_assigned_partitions) - 1) > (input.left() as i64)) {
-        return Err(Error::invalid(start, num_assigned_partitions, Place("/num_assigned_partitions", "messages/consumer_offsets/consumer_group_current_member_assignment_value.ksy#/seq/4")));
+        return Err(Error::invalid(start, num_assigned_partitions, &Place("/num_assigned_partitions", "messages/consumer_offsets/consumer_group_current_member_assignment_value.ksy#/seq/4")));
     }
     let mut assigned_partitions = Vec::with_capacity(input.room(i64::from(num_assigned_partitions) - 1, 18));
     for _ in 0..(i64::from(num_assigned_partitions) - 1) {
@@ -70,9 +70,9 @@ pub fn read_consumer_group_current_member_assignment_value<'a>(input: &mut Input
         assigned_partitions.push(item);
     }
     let start = input.absolute();
-    let num_partitions_pending_revocation = super::varint::read_unsigned_varint32(input, Place("/num_partitions_pending_revocation", "messages/consumer_offsets/consumer_group_current_member_assignment_value.ksy#/seq/6"))?;
+    let num_partitions_pending_revocation = super::varint::read_unsigned_varint32(input, &Place("/num_partitions_pending_revocation", "messages/consumer_offsets/consumer_group_current_member_assignment_value.ksy#/seq/6"))?;
     if (i64::from(num_partitions_pending_revocation) < 1) || ((i64::from(num_partitions_pending_revocation) - 1) > (input.left() as i64)) {
-        return Err(Error::invalid(start, num_partitions_pending_revocation, Place("/num_partitions_pending_revocation", "messages/consumer_offsets/consumer_group_current_member_assignment_value.ksy#/seq/6")));
+        return Err(Error::invalid(start, num_partitions_pending_revocation, &Place("/num_partitions_pending_revocation", "messages/consumer_offsets/consumer_group_current_member_assignment_value.ksy#/seq/6")));
     }
     let mut partitions_pending_revocation = Vec::with_capacity(input.room(i64::from(num_partitions_pending_revocation) - 1, 18));
     for _ in 0..(i64::from(num_partitions_pending_revocation) - 1) {
@@ -86,15 +86,15 @@ pub fn read_consumer_group_current_member_assignment_value<'a>(input: &mut Input
 
 /// Writes `consumer_group_current_member_assignment_value`.
 pub fn write_consumer_group_current_member_assignment_value(to: &mut Vec<u8>, value: &ConsumerGroupCurrentMemberAssignmentValue<'_>) -> Result<(), Error> {
-    to.extend_from_slice(&fit::<i16>(0, Place("/schema_version", "messages/consumer_offsets/consumer_group_current_member_assignment_value.ksy#/seq/0"))?.to_be_bytes());
+    to.extend_from_slice(&fit::<i16>(0, &Place("/schema_version", "messages/consumer_offsets/consumer_group_current_member_assignment_value.ksy#/seq/0"))?.to_be_bytes());
     to.extend_from_slice(&value.member_epoch.to_be_bytes());
     to.extend_from_slice(&value.previous_member_epoch.to_be_bytes());
     to.extend_from_slice(&value.state.to_be_bytes());
-    super::varint::write_unsigned_varint32(to, fit((value.assigned_partitions.len() as i64) + 1, Place("/num_assigned_partitions", "messages/consumer_offsets/consumer_group_current_member_assignment_value.ksy#/seq/4"))?)?;
+    super::varint::write_unsigned_varint32(to, fit((value.assigned_partitions.len() as i64) + 1, &Place("/num_assigned_partitions", "messages/consumer_offsets/consumer_group_current_member_assignment_value.ksy#/seq/4"))?)?;
     for item in &value.assigned_partitions {
         write_topic_partitions(to, item)?;
     }
-    super::varint::write_unsigned_varint32(to, fit((value.partitions_pending_revocation.len() as i64) + 1, Place("/num_partitions_pending_revocation", "messages/consumer_offsets/consumer_group_current_member_assignment_value.ksy#/seq/6"))?)?;
+    super::varint::write_unsigned_varint32(to, fit((value.partitions_pending_revocation.len() as i64) + 1, &Place("/num_partitions_pending_revocation", "messages/consumer_offsets/consumer_group_current_member_assignment_value.ksy#/seq/6"))?)?;
     for item in &value.partitions_pending_revocation {
         write_topic_partitions(to, item)?;
     }
@@ -130,15 +130,15 @@ impl<'a> TopicPartitions<'a> {
 
 /// Reads `topic_partitions`.
 pub fn read_topic_partitions<'a>(input: &mut Input<'a>) -> Result<TopicPartitions<'a>, Error> {
-    let topic_id = input.sized(16, Place("/topic_id", "messages/consumer_offsets/consumer_group_current_member_assignment_value.ksy#/types/topic_partitions/seq/0"))?;
+    let topic_id = input.sized(16, &Place("/topic_id", "messages/consumer_offsets/consumer_group_current_member_assignment_value.ksy#/types/topic_partitions/seq/0"))?;
     let start = input.absolute();
-    let num_partitions = super::varint::read_unsigned_varint32(input, Place("/num_partitions", "messages/consumer_offsets/consumer_group_current_member_assignment_value.ksy#/types/topic_partitions/seq/1"))?;
+    let num_partitions = super::varint::read_unsigned_varint32(input, &Place("/num_partitions", "messages/consumer_offsets/consumer_group_current_member_assignment_value.ksy#/types/topic_partitions/seq/1"))?;
     if (i64::from(num_partitions) < 1) || ((i64::from(num_partitions) - 1) > (input.left() as i64)) {
-        return Err(Error::invalid(start, num_partitions, Place("/num_partitions", "messages/consumer_offsets/consumer_group_current_member_assignment_value.ksy#/types/topic_partitions/seq/1")));
+        return Err(Error::invalid(start, num_partitions, &Place("/num_partitions", "messages/consumer_offsets/consumer_group_current_member_assignment_value.ksy#/types/topic_partitions/seq/1")));
     }
     let mut partitions = Vec::with_capacity(input.room(i64::from(num_partitions) - 1, 4));
     for _ in 0..(i64::from(num_partitions) - 1) {
-        let item = i32::from_be_bytes(input.array::<4>(Place("", "messages/consumer_offsets/consumer_group_current_member_assignment_value.ksy#/types/topic_partitions/seq/2")).map_err(|error| error.inside_item("/partitions", partitions.len()))?);
+        let item = i32::from_be_bytes(input.array::<4>(&Place("", "messages/consumer_offsets/consumer_group_current_member_assignment_value.ksy#/types/topic_partitions/seq/2")).map_err(|error| error.inside_item("/partitions", partitions.len()))?);
         partitions.push(item);
     }
     let tagged_fields = read_topic_partitions_tags(input).map_err(|error| error.inside("/tagged_fields"))?;
@@ -148,7 +148,7 @@ pub fn read_topic_partitions<'a>(input: &mut Input<'a>) -> Result<TopicPartition
 /// Writes `topic_partitions`.
 pub fn write_topic_partitions(to: &mut Vec<u8>, value: &TopicPartitions<'_>) -> Result<(), Error> {
     to.extend_from_slice(value.topic_id);
-    super::varint::write_unsigned_varint32(to, fit((value.partitions.len() as i64) + 1, Place("/num_partitions", "messages/consumer_offsets/consumer_group_current_member_assignment_value.ksy#/types/topic_partitions/seq/1"))?)?;
+    super::varint::write_unsigned_varint32(to, fit((value.partitions.len() as i64) + 1, &Place("/num_partitions", "messages/consumer_offsets/consumer_group_current_member_assignment_value.ksy#/types/topic_partitions/seq/1"))?)?;
     for item in &value.partitions {
         to.extend_from_slice(&item.to_be_bytes());
     }
@@ -179,14 +179,14 @@ impl AssignmentEpochsTag {
 /// Reads `assignment_epochs_tag`.
 pub fn read_assignment_epochs_tag(input: &mut Input<'_>) -> Result<AssignmentEpochsTag, Error> {
     let start = input.absolute();
-    let num_assignment_epochs = super::varint::read_unsigned_varint32(input, Place("/num_assignment_epochs", "messages/consumer_offsets/consumer_group_current_member_assignment_value.ksy#/types/assignment_epochs_tag/seq/0"))?;
+    let num_assignment_epochs = super::varint::read_unsigned_varint32(input, &Place("/num_assignment_epochs", "messages/consumer_offsets/consumer_group_current_member_assignment_value.ksy#/types/assignment_epochs_tag/seq/0"))?;
     if (i64::from(num_assignment_epochs) - 1) > (input.left() as i64) {
-        return Err(Error::invalid(start, num_assignment_epochs, Place("/num_assignment_epochs", "messages/consumer_offsets/consumer_group_current_member_assignment_value.ksy#/types/assignment_epochs_tag/seq/0")));
+        return Err(Error::invalid(start, num_assignment_epochs, &Place("/num_assignment_epochs", "messages/consumer_offsets/consumer_group_current_member_assignment_value.ksy#/types/assignment_epochs_tag/seq/0")));
     }
     let assignment_epochs = if (i64::from(num_assignment_epochs) - 1) >= 0 {
         let mut assignment_epochs = Vec::with_capacity(input.room(i64::from(num_assignment_epochs) - 1, 4));
         for _ in 0..(i64::from(num_assignment_epochs) - 1) {
-            let item = i32::from_be_bytes(input.array::<4>(Place("", "messages/consumer_offsets/consumer_group_current_member_assignment_value.ksy#/types/assignment_epochs_tag/seq/1")).map_err(|error| error.inside_item("/assignment_epochs", assignment_epochs.len()))?);
+            let item = i32::from_be_bytes(input.array::<4>(&Place("", "messages/consumer_offsets/consumer_group_current_member_assignment_value.ksy#/types/assignment_epochs_tag/seq/1")).map_err(|error| error.inside_item("/assignment_epochs", assignment_epochs.len()))?);
             assignment_epochs.push(item);
         }
         Some(assignment_epochs)
@@ -194,14 +194,14 @@ pub fn read_assignment_epochs_tag(input: &mut Input<'_>) -> Result<AssignmentEpo
         None
     };
     if !input.is_at_end() {
-        return Err(input.trailing(Place("/end", "messages/consumer_offsets/consumer_group_current_member_assignment_value.ksy#/types/assignment_epochs_tag/seq/2")));
+        return Err(input.trailing(&Place("/end", "messages/consumer_offsets/consumer_group_current_member_assignment_value.ksy#/types/assignment_epochs_tag/seq/2")));
     }
     Ok(AssignmentEpochsTag { num_assignment_epochs, assignment_epochs })
 }
 
 /// Writes `assignment_epochs_tag`.
 pub fn write_assignment_epochs_tag(to: &mut Vec<u8>, value: &AssignmentEpochsTag) -> Result<(), Error> {
-    super::varint::write_unsigned_varint32(to, fit((value.assignment_epochs.as_ref().map_or(-1, |items| items.len() as i64)) + 1, Place("/num_assignment_epochs", "messages/consumer_offsets/consumer_group_current_member_assignment_value.ksy#/types/assignment_epochs_tag/seq/0"))?)?;
+    super::varint::write_unsigned_varint32(to, fit((value.assignment_epochs.as_ref().map_or(-1, |items| items.len() as i64)) + 1, &Place("/num_assignment_epochs", "messages/consumer_offsets/consumer_group_current_member_assignment_value.ksy#/types/assignment_epochs_tag/seq/0"))?)?;
     if let Some(found) = &value.assignment_epochs {
         for item in found {
             to.extend_from_slice(&item.to_be_bytes());
@@ -260,16 +260,16 @@ impl<'a> TopicPartitionsTags<'a> {
 /// Reads `topic_partitions_tags`.
 pub fn read_topic_partitions_tags<'a>(input: &mut Input<'a>) -> Result<TopicPartitionsTags<'a>, Error> {
     let start = input.absolute();
-    let num_fields = super::varint::read_unsigned_varint32(input, Place("/num_fields", "messages/consumer_offsets/consumer_group_current_member_assignment_value.ksy#/types/topic_partitions_tags/seq/0"))?;
+    let num_fields = super::varint::read_unsigned_varint32(input, &Place("/num_fields", "messages/consumer_offsets/consumer_group_current_member_assignment_value.ksy#/types/topic_partitions_tags/seq/0"))?;
     if (i64::from(num_fields) < 0) || (i64::from(num_fields) > (input.left() as i64)) {
-        return Err(Error::invalid(start, num_fields, Place("/num_fields", "messages/consumer_offsets/consumer_group_current_member_assignment_value.ksy#/types/topic_partitions_tags/seq/0")));
+        return Err(Error::invalid(start, num_fields, &Place("/num_fields", "messages/consumer_offsets/consumer_group_current_member_assignment_value.ksy#/types/topic_partitions_tags/seq/0")));
     }
     let mut fields = Vec::with_capacity(input.room(i64::from(num_fields), 2));
     for _ in 0..i64::from(num_fields) {
         let start = input.absolute();
         let item = read_topic_partitions_tag(input).map_err(|error| error.inside_item("/fields", fields.len()))?;
         if fields.last().is_some_and(|last: &TopicPartitionsTag<'_>| item.tag <= last.tag) {
-            let error = Error::invalid(start, item.tag, Place("/tag", "messages/consumer_offsets/consumer_group_current_member_assignment_value.ksy#/types/topic_partitions_tag/seq/0"));
+            let error = Error::invalid(start, item.tag, &Place("/tag", "messages/consumer_offsets/consumer_group_current_member_assignment_value.ksy#/types/topic_partitions_tag/seq/0"));
             return Err(error.inside_item("/fields", fields.len()));
         }
         fields.push(item);
@@ -279,7 +279,7 @@ pub fn read_topic_partitions_tags<'a>(input: &mut Input<'a>) -> Result<TopicPart
 
 /// Writes `topic_partitions_tags`.
 pub fn write_topic_partitions_tags(to: &mut Vec<u8>, value: &TopicPartitionsTags<'_>) -> Result<(), Error> {
-    super::varint::write_unsigned_varint32(to, fit(value.fields.len() as i64, Place("/num_fields", "messages/consumer_offsets/consumer_group_current_member_assignment_value.ksy#/types/topic_partitions_tags/seq/0"))?)?;
+    super::varint::write_unsigned_varint32(to, fit(value.fields.len() as i64, &Place("/num_fields", "messages/consumer_offsets/consumer_group_current_member_assignment_value.ksy#/types/topic_partitions_tags/seq/0"))?)?;
     for item in &value.fields {
         write_topic_partitions_tag(to, item)?;
     }
@@ -310,13 +310,13 @@ impl<'a> TopicPartitionsTag<'a> {
 
 /// Reads `topic_partitions_tag`.
 pub fn read_topic_partitions_tag<'a>(input: &mut Input<'a>) -> Result<TopicPartitionsTag<'a>, Error> {
-    let tag = super::varint::read_unsigned_varint32(input, Place("/tag", "messages/consumer_offsets/consumer_group_current_member_assignment_value.ksy#/types/topic_partitions_tag/seq/0"))?;
+    let tag = super::varint::read_unsigned_varint32(input, &Place("/tag", "messages/consumer_offsets/consumer_group_current_member_assignment_value.ksy#/types/topic_partitions_tag/seq/0"))?;
     let start = input.absolute();
-    let len_content = super::varint::read_unsigned_varint32(input, Place("/len_content", "messages/consumer_offsets/consumer_group_current_member_assignment_value.ksy#/types/topic_partitions_tag/seq/1"))?;
+    let len_content = super::varint::read_unsigned_varint32(input, &Place("/len_content", "messages/consumer_offsets/consumer_group_current_member_assignment_value.ksy#/types/topic_partitions_tag/seq/1"))?;
     if i64::from(len_content) < 0 {
-        return Err(Error::invalid(start, len_content, Place("/len_content", "messages/consumer_offsets/consumer_group_current_member_assignment_value.ksy#/types/topic_partitions_tag/seq/1")));
+        return Err(Error::invalid(start, len_content, &Place("/len_content", "messages/consumer_offsets/consumer_group_current_member_assignment_value.ksy#/types/topic_partitions_tag/seq/1")));
     }
-    let content = read_topic_partitions_tag_content(&mut input.part(i64::from(len_content), Place("/content", "messages/consumer_offsets/consumer_group_current_member_assignment_value.ksy#/types/topic_partitions_tag/seq/2"))?, i64::from(tag)).map_err(|error| error.inside("/content"))?;
+    let content = read_topic_partitions_tag_content(&mut input.part(i64::from(len_content), &Place("/content", "messages/consumer_offsets/consumer_group_current_member_assignment_value.ksy#/types/topic_partitions_tag/seq/2"))?, i64::from(tag)).map_err(|error| error.inside("/content"))?;
     Ok(TopicPartitionsTag { tag, len_content, content })
 }
 
@@ -328,7 +328,7 @@ pub fn write_topic_partitions_tag(to: &mut Vec<u8>, value: &TopicPartitionsTag<'
         let to = &mut content_bytes;
         write_topic_partitions_tag_content(to, &value.content)?;
     }
-    super::varint::write_unsigned_varint32(to, fit(content_bytes.len() as i64, Place("/len_content", "messages/consumer_offsets/consumer_group_current_member_assignment_value.ksy#/types/topic_partitions_tag/seq/1"))?)?;
+    super::varint::write_unsigned_varint32(to, fit(content_bytes.len() as i64, &Place("/len_content", "messages/consumer_offsets/consumer_group_current_member_assignment_value.ksy#/types/topic_partitions_tag/seq/1"))?)?;
     to.extend_from_slice(&content_bytes);
     Ok(())
 }

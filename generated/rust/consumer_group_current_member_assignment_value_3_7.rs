@@ -68,17 +68,17 @@ impl<'a> ConsumerGroupCurrentMemberAssignmentValue37<'a> {
 /// Reads `consumer_group_current_member_assignment_value_3_7`.
 pub fn read_consumer_group_current_member_assignment_value_3_7<'a>(input: &mut Input<'a>) -> Result<ConsumerGroupCurrentMemberAssignmentValue37<'a>, Error> {
     let start = input.absolute();
-    let schema_version = i16::from_be_bytes(input.array::<2>(Place("/schema_version", "messages/consumer_offsets/consumer_group_current_member_assignment_value_3_7.ksy#/seq/0"))?);
+    let schema_version = i16::from_be_bytes(input.array::<2>(&Place("/schema_version", "messages/consumer_offsets/consumer_group_current_member_assignment_value_3_7.ksy#/seq/0"))?);
     if i64::from(schema_version) != 0 {
-        return Err(Error::invalid(start, schema_version, Place("/schema_version", "messages/consumer_offsets/consumer_group_current_member_assignment_value_3_7.ksy#/seq/0")));
+        return Err(Error::invalid(start, schema_version, &Place("/schema_version", "messages/consumer_offsets/consumer_group_current_member_assignment_value_3_7.ksy#/seq/0")));
     }
-    let member_epoch = i32::from_be_bytes(input.array::<4>(Place("/member_epoch", "messages/consumer_offsets/consumer_group_current_member_assignment_value_3_7.ksy#/seq/1"))?);
-    let previous_member_epoch = i32::from_be_bytes(input.array::<4>(Place("/previous_member_epoch", "messages/consumer_offsets/consumer_group_current_member_assignment_value_3_7.ksy#/seq/2"))?);
-    let target_member_epoch = i32::from_be_bytes(input.array::<4>(Place("/target_member_epoch", "messages/consumer_offsets/consumer_group_current_member_assignment_value_3_7.ksy#/seq/3"))?);
+    let member_epoch = i32::from_be_bytes(input.array::<4>(&Place("/member_epoch", "messages/consumer_offsets/consumer_group_current_member_assignment_value_3_7.ksy#/seq/1"))?);
+    let previous_member_epoch = i32::from_be_bytes(input.array::<4>(&Place("/previous_member_epoch", "messages/consumer_offsets/consumer_group_current_member_assignment_value_3_7.ksy#/seq/2"))?);
+    let target_member_epoch = i32::from_be_bytes(input.array::<4>(&Place("/target_member_epoch", "messages/consumer_offsets/consumer_group_current_member_assignment_value_3_7.ksy#/seq/3"))?);
     let start = input.absolute();
-    let num_assigned_partitions = super::varint::read_unsigned_varint32(input, Place("/num_assigned_partitions", "messages/consumer_offsets/consumer_group_current_member_assignment_value_3_7.ksy#/seq/4"))?;
+    let num_assigned_partitions = super::varint::read_unsigned_varint32(input, &Place("/num_assigned_partitions", "messages/consumer_offsets/consumer_group_current_member_assignment_value_3_7.ksy#/seq/4"))?;
     if (i64::from(num_assigned_partitions) < 1) || ((i64::from(num_assigned_partitions) - 1) > (input.left() as i64)) {
-        return Err(Error::invalid(start, num_assigned_partitions, Place("/num_assigned_partitions", "messages/consumer_offsets/consumer_group_current_member_assignment_value_3_7.ksy#/seq/4")));
+        return Err(Error::invalid(start, num_assigned_partitions, &Place("/num_assigned_partitions", "messages/consumer_offsets/consumer_group_current_member_assignment_value_3_7.ksy#/seq/4")));
     }
     let mut assigned_partitions = Vec::with_capacity(input.room(i64::from(num_assigned_partitions) - 1, 18));
     for _ in 0..(i64::from(num_assigned_partitions) - 1) {
@@ -86,9 +86,9 @@ pub fn read_consumer_group_current_member_assignment_value_3_7<'a>(input: &mut I
         assigned_partitions.push(item);
     }
     let start = input.absolute();
-    let num_partitions_pending_revocation = super::varint::read_unsigned_varint32(input, Place("/num_partitions_pending_revocation", "messages/consumer_offsets/consumer_group_current_member_assignment_value_3_7.ksy#/seq/6"))?;
+    let num_partitions_pending_revocation = super::varint::read_unsigned_varint32(input, &Place("/num_partitions_pending_revocation", "messages/consumer_offsets/consumer_group_current_member_assignment_value_3_7.ksy#/seq/6"))?;
     if (i64::from(num_partitions_pending_revocation) < 1) || ((i64::from(num_partitions_pending_revocation) - 1) > (input.left() as i64)) {
-        return Err(Error::invalid(start, num_partitions_pending_revocation, Place("/num_partitions_pending_revocation", "messages/consumer_offsets/consumer_group_current_member_assignment_value_3_7.ksy#/seq/6")));
+        return Err(Error::invalid(start, num_partitions_pending_revocation, &Place("/num_partitions_pending_revocation", "messages/consumer_offsets/consumer_group_current_member_assignment_value_3_7.ksy#/seq/6")));
     }
     let mut partitions_pending_revocation = Vec::with_capacity(input.room(i64::from(num_partitions_pending_revocation) - 1, 18));
     for _ in 0..(i64::from(num_partitions_pending_revocation) - 1) {
@@ -96,18 +96,18 @@ pub fn read_consumer_group_current_member_assignment_value_3_7<'a>(input: &mut I
         partitions_pending_revocation.push(item);
     }
     let start = input.absolute();
-    let num_partitions_pending_assignment = super::varint::read_unsigned_varint32(input, Place("/num_partitions_pending_assignment", "messages/consumer_offsets/consumer_group_current_member_assignment_value_3_7.ksy#/seq/8"))?;
+    let num_partitions_pending_assignment = super::varint::read_unsigned_varint32(input, &Place("/num_partitions_pending_assignment", "messages/consumer_offsets/consumer_group_current_member_assignment_value_3_7.ksy#/seq/8"))?;
     if (i64::from(num_partitions_pending_assignment) < 1) || ((i64::from(num_partitions_pending_assignment) - 1) > (input.left() as i64)) {
-        return Err(Error::invalid(start, num_partitions_pending_assignment, Place("/num_partitions_pending_assignment", "messages/consumer_offsets/consumer_group_current_member_assignment_value_3_7.ksy#/seq/8")));
+        return Err(Error::invalid(start, num_partitions_pending_assignment, &Place("/num_partitions_pending_assignment", "messages/consumer_offsets/consumer_group_current_member_assignment_value_3_7.ksy#/seq/8")));
     }
     let mut partitions_pending_assignment = Vec::with_capacity(input.room(i64::from(num_partitions_pending_assignment) - 1, 18));
     for _ in 0..(i64::from(num_partitions_pending_assignment) - 1) {
         let item = read_topic_partitions(input).map_err(|error| error.inside_item("/partitions_pending_assignment", partitions_pending_assignment.len()))?;
         partitions_pending_assignment.push(item);
     }
-    let error_ = i8::from_be_bytes(input.array::<1>(Place("/error", "messages/consumer_offsets/consumer_group_current_member_assignment_value_3_7.ksy#/seq/10"))?);
-    let metadata_version = i16::from_be_bytes(input.array::<2>(Place("/metadata_version", "messages/consumer_offsets/consumer_group_current_member_assignment_value_3_7.ksy#/seq/11"))?);
-    let metadata_bytes = super::flexible::read_compact_byte_array(input, Place("/metadata_bytes", "messages/consumer_offsets/consumer_group_current_member_assignment_value_3_7.ksy#/seq/12"))?;
+    let error_ = i8::from_be_bytes(input.array::<1>(&Place("/error", "messages/consumer_offsets/consumer_group_current_member_assignment_value_3_7.ksy#/seq/10"))?);
+    let metadata_version = i16::from_be_bytes(input.array::<2>(&Place("/metadata_version", "messages/consumer_offsets/consumer_group_current_member_assignment_value_3_7.ksy#/seq/11"))?);
+    let metadata_bytes = super::flexible::read_compact_byte_array(input, &Place("/metadata_bytes", "messages/consumer_offsets/consumer_group_current_member_assignment_value_3_7.ksy#/seq/12"))?;
     let tagged_fields = super::flexible::read_tagged_fields(input).map_err(|error| error.inside("/tagged_fields"))?;
     let unused = input.rest();
     Ok(ConsumerGroupCurrentMemberAssignmentValue37 { schema_version, member_epoch, previous_member_epoch, target_member_epoch, num_assigned_partitions, assigned_partitions, num_partitions_pending_revocation, partitions_pending_revocation, num_partitions_pending_assignment, partitions_pending_assignment, error: error_, metadata_version, metadata_bytes, tagged_fields, unused })
@@ -115,19 +115,19 @@ pub fn read_consumer_group_current_member_assignment_value_3_7<'a>(input: &mut I
 
 /// Writes `consumer_group_current_member_assignment_value_3_7`.
 pub fn write_consumer_group_current_member_assignment_value_3_7(to: &mut Vec<u8>, value: &ConsumerGroupCurrentMemberAssignmentValue37<'_>) -> Result<(), Error> {
-    to.extend_from_slice(&fit::<i16>(0, Place("/schema_version", "messages/consumer_offsets/consumer_group_current_member_assignment_value_3_7.ksy#/seq/0"))?.to_be_bytes());
+    to.extend_from_slice(&fit::<i16>(0, &Place("/schema_version", "messages/consumer_offsets/consumer_group_current_member_assignment_value_3_7.ksy#/seq/0"))?.to_be_bytes());
     to.extend_from_slice(&value.member_epoch.to_be_bytes());
     to.extend_from_slice(&value.previous_member_epoch.to_be_bytes());
     to.extend_from_slice(&value.target_member_epoch.to_be_bytes());
-    super::varint::write_unsigned_varint32(to, fit((value.assigned_partitions.len() as i64) + 1, Place("/num_assigned_partitions", "messages/consumer_offsets/consumer_group_current_member_assignment_value_3_7.ksy#/seq/4"))?)?;
+    super::varint::write_unsigned_varint32(to, fit((value.assigned_partitions.len() as i64) + 1, &Place("/num_assigned_partitions", "messages/consumer_offsets/consumer_group_current_member_assignment_value_3_7.ksy#/seq/4"))?)?;
     for item in &value.assigned_partitions {
         write_topic_partitions(to, item)?;
     }
-    super::varint::write_unsigned_varint32(to, fit((value.partitions_pending_revocation.len() as i64) + 1, Place("/num_partitions_pending_revocation", "messages/consumer_offsets/consumer_group_current_member_assignment_value_3_7.ksy#/seq/6"))?)?;
+    super::varint::write_unsigned_varint32(to, fit((value.partitions_pending_revocation.len() as i64) + 1, &Place("/num_partitions_pending_revocation", "messages/consumer_offsets/consumer_group_current_member_assignment_value_3_7.ksy#/seq/6"))?)?;
     for item in &value.partitions_pending_revocation {
         write_topic_partitions(to, item)?;
     }
-    super::varint::write_unsigned_varint32(to, fit((value.partitions_pending_assignment.len() as i64) + 1, Place("/num_partitions_pending_assignment", "messages/consumer_offsets/consumer_group_current_member_assignment_value_3_7.ksy#/seq/8"))?)?;
+    super::varint::write_unsigned_varint32(to, fit((value.partitions_pending_assignment.len() as i64) + 1, &Place("/num_partitions_pending_assignment", "messages/consumer_offsets/consumer_group_current_member_assignment_value_3_7.ksy#/seq/8"))?)?;
     for item in &value.partitions_pending_assignment {
         write_topic_partitions(to, item)?;
     }
@@ -166,15 +166,15 @@ impl<'a> TopicPartitions<'a> {
 
 /// Reads `topic_partitions`.
 pub fn read_topic_partitions<'a>(input: &mut Input<'a>) -> Result<TopicPartitions<'a>, Error> {
-    let topic_id = input.sized(16, Place("/topic_id", "messages/consumer_offsets/consumer_group_current_member_assignment_value_3_7.ksy#/types/topic_partitions/seq/0"))?;
+    let topic_id = input.sized(16, &Place("/topic_id", "messages/consumer_offsets/consumer_group_current_member_assignment_value_3_7.ksy#/types/topic_partitions/seq/0"))?;
     let start = input.absolute();
-    let num_partitions = super::varint::read_unsigned_varint32(input, Place("/num_partitions", "messages/consumer_offsets/consumer_group_current_member_assignment_value_3_7.ksy#/types/topic_partitions/seq/1"))?;
+    let num_partitions = super::varint::read_unsigned_varint32(input, &Place("/num_partitions", "messages/consumer_offsets/consumer_group_current_member_assignment_value_3_7.ksy#/types/topic_partitions/seq/1"))?;
     if (i64::from(num_partitions) < 1) || ((i64::from(num_partitions) - 1) > (input.left() as i64)) {
-        return Err(Error::invalid(start, num_partitions, Place("/num_partitions", "messages/consumer_offsets/consumer_group_current_member_assignment_value_3_7.ksy#/types/topic_partitions/seq/1")));
+        return Err(Error::invalid(start, num_partitions, &Place("/num_partitions", "messages/consumer_offsets/consumer_group_current_member_assignment_value_3_7.ksy#/types/topic_partitions/seq/1")));
     }
     let mut partitions = Vec::with_capacity(input.room(i64::from(num_partitions) - 1, 4));
     for _ in 0..(i64::from(num_partitions) - 1) {
-        let item = i32::from_be_bytes(input.array::<4>(Place("", "messages/consumer_offsets/consumer_group_current_member_assignment_value_3_7.ksy#/types/topic_partitions/seq/2")).map_err(|error| error.inside_item("/partitions", partitions.len()))?);
+        let item = i32::from_be_bytes(input.array::<4>(&Place("", "messages/consumer_offsets/consumer_group_current_member_assignment_value_3_7.ksy#/types/topic_partitions/seq/2")).map_err(|error| error.inside_item("/partitions", partitions.len()))?);
         partitions.push(item);
     }
     let tagged_fields = super::flexible::read_tagged_fields(input).map_err(|error| error.inside("/tagged_fields"))?;
@@ -184,7 +184,7 @@ pub fn read_topic_partitions<'a>(input: &mut Input<'a>) -> Result<TopicPartition
 /// Writes `topic_partitions`.
 pub fn write_topic_partitions(to: &mut Vec<u8>, value: &TopicPartitions<'_>) -> Result<(), Error> {
     to.extend_from_slice(value.topic_id);
-    super::varint::write_unsigned_varint32(to, fit((value.partitions.len() as i64) + 1, Place("/num_partitions", "messages/consumer_offsets/consumer_group_current_member_assignment_value_3_7.ksy#/types/topic_partitions/seq/1"))?)?;
+    super::varint::write_unsigned_varint32(to, fit((value.partitions.len() as i64) + 1, &Place("/num_partitions", "messages/consumer_offsets/consumer_group_current_member_assignment_value_3_7.ksy#/types/topic_partitions/seq/1"))?)?;
     for item in &value.partitions {
         to.extend_from_slice(&item.to_be_bytes());
     }

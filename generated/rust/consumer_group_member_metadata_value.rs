@@ -59,27 +59,27 @@ impl<'a> ConsumerGroupMemberMetadataValue<'a> {
 /// Reads `consumer_group_member_metadata_value`.
 pub fn read_consumer_group_member_metadata_value<'a>(input: &mut Input<'a>) -> Result<ConsumerGroupMemberMetadataValue<'a>, Error> {
     let start = input.absolute();
-    let schema_version = i16::from_be_bytes(input.array::<2>(Place("/schema_version", "messages/consumer_offsets/consumer_group_member_metadata_value.ksy#/seq/0"))?);
+    let schema_version = i16::from_be_bytes(input.array::<2>(&Place("/schema_version", "messages/consumer_offsets/consumer_group_member_metadata_value.ksy#/seq/0"))?);
     if i64::from(schema_version) != 0 {
-        return Err(Error::invalid(start, schema_version, Place("/schema_version", "messages/consumer_offsets/consumer_group_member_metadata_value.ksy#/seq/0")));
+        return Err(Error::invalid(start, schema_version, &Place("/schema_version", "messages/consumer_offsets/consumer_group_member_metadata_value.ksy#/seq/0")));
     }
-    let instance_id = super::flexible::read_compact_nullable_string(input, Place("/instance_id", "messages/consumer_offsets/consumer_group_member_metadata_value.ksy#/seq/1"))?;
-    let rack_id = super::flexible::read_compact_nullable_string(input, Place("/rack_id", "messages/consumer_offsets/consumer_group_member_metadata_value.ksy#/seq/2"))?;
-    let client_id = super::flexible::read_compact_string(input, Place("/client_id", "messages/consumer_offsets/consumer_group_member_metadata_value.ksy#/seq/3"))?;
-    let client_host = super::flexible::read_compact_string(input, Place("/client_host", "messages/consumer_offsets/consumer_group_member_metadata_value.ksy#/seq/4"))?;
+    let instance_id = super::flexible::read_compact_nullable_string(input, &Place("/instance_id", "messages/consumer_offsets/consumer_group_member_metadata_value.ksy#/seq/1"))?;
+    let rack_id = super::flexible::read_compact_nullable_string(input, &Place("/rack_id", "messages/consumer_offsets/consumer_group_member_metadata_value.ksy#/seq/2"))?;
+    let client_id = super::flexible::read_compact_string(input, &Place("/client_id", "messages/consumer_offsets/consumer_group_member_metadata_value.ksy#/seq/3"))?;
+    let client_host = super::flexible::read_compact_string(input, &Place("/client_host", "messages/consumer_offsets/consumer_group_member_metadata_value.ksy#/seq/4"))?;
     let start = input.absolute();
-    let num_subscribed_topic_names = super::varint::read_unsigned_varint32(input, Place("/num_subscribed_topic_names", "messages/consumer_offsets/consumer_group_member_metadata_value.ksy#/seq/5"))?;
+    let num_subscribed_topic_names = super::varint::read_unsigned_varint32(input, &Place("/num_subscribed_topic_names", "messages/consumer_offsets/consumer_group_member_metadata_value.ksy#/seq/5"))?;
     if (i64::from(num_subscribed_topic_names) < 1) || ((i64::from(num_subscribed_topic_names) - 1) > (input.left() as i64)) {
-        return Err(Error::invalid(start, num_subscribed_topic_names, Place("/num_subscribed_topic_names", "messages/consumer_offsets/consumer_group_member_metadata_value.ksy#/seq/5")));
+        return Err(Error::invalid(start, num_subscribed_topic_names, &Place("/num_subscribed_topic_names", "messages/consumer_offsets/consumer_group_member_metadata_value.ksy#/seq/5")));
     }
     let mut subscribed_topic_names = Vec::with_capacity(input.room(i64::from(num_subscribed_topic_names) - 1, 1));
     for _ in 0..(i64::from(num_subscribed_topic_names) - 1) {
-        let item = super::flexible::read_compact_string(input, Place("", "messages/consumer_offsets/consumer_group_member_metadata_value.ksy#/seq/6")).map_err(|error| error.inside_item("/subscribed_topic_names", subscribed_topic_names.len()))?;
+        let item = super::flexible::read_compact_string(input, &Place("", "messages/consumer_offsets/consumer_group_member_metadata_value.ksy#/seq/6")).map_err(|error| error.inside_item("/subscribed_topic_names", subscribed_topic_names.len()))?;
         subscribed_topic_names.push(item);
     }
-    let subscribed_topic_regex = super::flexible::read_compact_nullable_string(input, Place("/subscribed_topic_regex", "messages/consumer_offsets/consumer_group_member_metadata_value.ksy#/seq/7"))?;
-    let rebalance_timeout_ms = i32::from_be_bytes(input.array::<4>(Place("/rebalance_timeout_ms", "messages/consumer_offsets/consumer_group_member_metadata_value.ksy#/seq/8"))?);
-    let server_assignor = super::flexible::read_compact_nullable_string(input, Place("/server_assignor", "messages/consumer_offsets/consumer_group_member_metadata_value.ksy#/seq/9"))?;
+    let subscribed_topic_regex = super::flexible::read_compact_nullable_string(input, &Place("/subscribed_topic_regex", "messages/consumer_offsets/consumer_group_member_metadata_value.ksy#/seq/7"))?;
+    let rebalance_timeout_ms = i32::from_be_bytes(input.array::<4>(&Place("/rebalance_timeout_ms", "messages/consumer_offsets/consumer_group_member_metadata_value.ksy#/seq/8"))?);
+    let server_assignor = super::flexible::read_compact_nullable_string(input, &Place("/server_assignor", "messages/consumer_offsets/consumer_group_member_metadata_value.ksy#/seq/9"))?;
     let tagged_fields = read_message_tags(input).map_err(|error| error.inside("/tagged_fields"))?;
     let unused = input.rest();
     Ok(ConsumerGroupMemberMetadataValue { schema_version, instance_id, rack_id, client_id, client_host, num_subscribed_topic_names, subscribed_topic_names, subscribed_topic_regex, rebalance_timeout_ms, server_assignor, tagged_fields, unused })
@@ -87,12 +87,12 @@ pub fn read_consumer_group_member_metadata_value<'a>(input: &mut Input<'a>) -> R
 
 /// Writes `consumer_group_member_metadata_value`.
 pub fn write_consumer_group_member_metadata_value(to: &mut Vec<u8>, value: &ConsumerGroupMemberMetadataValue<'_>) -> Result<(), Error> {
-    to.extend_from_slice(&fit::<i16>(0, Place("/schema_version", "messages/consumer_offsets/consumer_group_member_metadata_value.ksy#/seq/0"))?.to_be_bytes());
+    to.extend_from_slice(&fit::<i16>(0, &Place("/schema_version", "messages/consumer_offsets/consumer_group_member_metadata_value.ksy#/seq/0"))?.to_be_bytes());
     super::flexible::write_compact_nullable_string(to, value.instance_id)?;
     super::flexible::write_compact_nullable_string(to, value.rack_id)?;
     super::flexible::write_compact_string(to, value.client_id)?;
     super::flexible::write_compact_string(to, value.client_host)?;
-    super::varint::write_unsigned_varint32(to, fit((value.subscribed_topic_names.len() as i64) + 1, Place("/num_subscribed_topic_names", "messages/consumer_offsets/consumer_group_member_metadata_value.ksy#/seq/5"))?)?;
+    super::varint::write_unsigned_varint32(to, fit((value.subscribed_topic_names.len() as i64) + 1, &Place("/num_subscribed_topic_names", "messages/consumer_offsets/consumer_group_member_metadata_value.ksy#/seq/5"))?)?;
     for item in &value.subscribed_topic_names {
         super::flexible::write_compact_string(to, *item)?;
     }
@@ -131,11 +131,11 @@ impl<'a> ClassicMemberMetadata<'a> {
 
 /// Reads `classic_member_metadata`.
 pub fn read_classic_member_metadata<'a>(input: &mut Input<'a>) -> Result<ClassicMemberMetadata<'a>, Error> {
-    let session_timeout_ms = i32::from_be_bytes(input.array::<4>(Place("/session_timeout_ms", "messages/consumer_offsets/consumer_group_member_metadata_value.ksy#/types/classic_member_metadata/seq/0"))?);
+    let session_timeout_ms = i32::from_be_bytes(input.array::<4>(&Place("/session_timeout_ms", "messages/consumer_offsets/consumer_group_member_metadata_value.ksy#/types/classic_member_metadata/seq/0"))?);
     let start = input.absolute();
-    let num_supported_protocols = super::varint::read_unsigned_varint32(input, Place("/num_supported_protocols", "messages/consumer_offsets/consumer_group_member_metadata_value.ksy#/types/classic_member_metadata/seq/1"))?;
+    let num_supported_protocols = super::varint::read_unsigned_varint32(input, &Place("/num_supported_protocols", "messages/consumer_offsets/consumer_group_member_metadata_value.ksy#/types/classic_member_metadata/seq/1"))?;
     if (i64::from(num_supported_protocols) < 1) || ((i64::from(num_supported_protocols) - 1) > (input.left() as i64)) {
-        return Err(Error::invalid(start, num_supported_protocols, Place("/num_supported_protocols", "messages/consumer_offsets/consumer_group_member_metadata_value.ksy#/types/classic_member_metadata/seq/1")));
+        return Err(Error::invalid(start, num_supported_protocols, &Place("/num_supported_protocols", "messages/consumer_offsets/consumer_group_member_metadata_value.ksy#/types/classic_member_metadata/seq/1")));
     }
     let mut supported_protocols = Vec::with_capacity(input.room(i64::from(num_supported_protocols) - 1, 3));
     for _ in 0..(i64::from(num_supported_protocols) - 1) {
@@ -149,7 +149,7 @@ pub fn read_classic_member_metadata<'a>(input: &mut Input<'a>) -> Result<Classic
 /// Writes `classic_member_metadata`.
 pub fn write_classic_member_metadata(to: &mut Vec<u8>, value: &ClassicMemberMetadata<'_>) -> Result<(), Error> {
     to.extend_from_slice(&value.session_timeout_ms.to_be_bytes());
-    super::varint::write_unsigned_varint32(to, fit((value.supported_protocols.len() as i64) + 1, Place("/num_supported_protocols", "messages/consumer_offsets/consumer_group_member_metadata_value.ksy#/types/classic_member_metadata/seq/1"))?)?;
+    super::varint::write_unsigned_varint32(to, fit((value.supported_protocols.len() as i64) + 1, &Place("/num_supported_protocols", "messages/consumer_offsets/consumer_group_member_metadata_value.ksy#/types/classic_member_metadata/seq/1"))?)?;
     for item in &value.supported_protocols {
         write_classic_protocol(to, item)?;
     }
@@ -181,8 +181,8 @@ impl<'a> ClassicProtocol<'a> {
 
 /// Reads `classic_protocol`.
 pub fn read_classic_protocol<'a>(input: &mut Input<'a>) -> Result<ClassicProtocol<'a>, Error> {
-    let name = super::flexible::read_compact_string(input, Place("/name", "messages/consumer_offsets/consumer_group_member_metadata_value.ksy#/types/classic_protocol/seq/0"))?;
-    let metadata = super::flexible::read_compact_byte_array(input, Place("/metadata", "messages/consumer_offsets/consumer_group_member_metadata_value.ksy#/types/classic_protocol/seq/1"))?;
+    let name = super::flexible::read_compact_string(input, &Place("/name", "messages/consumer_offsets/consumer_group_member_metadata_value.ksy#/types/classic_protocol/seq/0"))?;
+    let metadata = super::flexible::read_compact_byte_array(input, &Place("/metadata", "messages/consumer_offsets/consumer_group_member_metadata_value.ksy#/types/classic_protocol/seq/1"))?;
     let tagged_fields = super::flexible::read_tagged_fields(input).map_err(|error| error.inside("/tagged_fields"))?;
     Ok(ClassicProtocol { name, metadata, tagged_fields })
 }
@@ -216,7 +216,7 @@ impl<'a> ClassicMemberMetadataTag<'a> {
 
 /// Reads `classic_member_metadata_tag`.
 pub fn read_classic_member_metadata_tag<'a>(input: &mut Input<'a>) -> Result<ClassicMemberMetadataTag<'a>, Error> {
-    let has_classic_member_metadata = super::varint::read_unsigned_varint32(input, Place("/has_classic_member_metadata", "messages/consumer_offsets/consumer_group_member_metadata_value.ksy#/types/classic_member_metadata_tag/seq/0"))?;
+    let has_classic_member_metadata = super::varint::read_unsigned_varint32(input, &Place("/has_classic_member_metadata", "messages/consumer_offsets/consumer_group_member_metadata_value.ksy#/types/classic_member_metadata_tag/seq/0"))?;
     let classic_member_metadata = if i64::from(has_classic_member_metadata) >= 1 {
         let classic_member_metadata = read_classic_member_metadata(input).map_err(|error| error.inside("/classic_member_metadata"))?;
         Some(classic_member_metadata)
@@ -224,14 +224,14 @@ pub fn read_classic_member_metadata_tag<'a>(input: &mut Input<'a>) -> Result<Cla
         None
     };
     if !input.is_at_end() {
-        return Err(input.trailing(Place("/end", "messages/consumer_offsets/consumer_group_member_metadata_value.ksy#/types/classic_member_metadata_tag/seq/2")));
+        return Err(input.trailing(&Place("/end", "messages/consumer_offsets/consumer_group_member_metadata_value.ksy#/types/classic_member_metadata_tag/seq/2")));
     }
     Ok(ClassicMemberMetadataTag { has_classic_member_metadata, classic_member_metadata })
 }
 
 /// Writes `classic_member_metadata_tag`.
 pub fn write_classic_member_metadata_tag(to: &mut Vec<u8>, value: &ClassicMemberMetadataTag<'_>) -> Result<(), Error> {
-    super::varint::write_unsigned_varint32(to, fit(if value.classic_member_metadata.is_some() { 1 } else { 0 }, Place("/has_classic_member_metadata", "messages/consumer_offsets/consumer_group_member_metadata_value.ksy#/types/classic_member_metadata_tag/seq/0"))?)?;
+    super::varint::write_unsigned_varint32(to, fit(if value.classic_member_metadata.is_some() { 1 } else { 0 }, &Place("/has_classic_member_metadata", "messages/consumer_offsets/consumer_group_member_metadata_value.ksy#/types/classic_member_metadata_tag/seq/0"))?)?;
     if let Some(found) = &value.classic_member_metadata {
         write_classic_member_metadata(to, found)?;
     }
@@ -288,16 +288,16 @@ impl<'a> MessageTags<'a> {
 /// Reads `message_tags`.
 pub fn read_message_tags<'a>(input: &mut Input<'a>) -> Result<MessageTags<'a>, Error> {
     let start = input.absolute();
-    let num_fields = super::varint::read_unsigned_varint32(input, Place("/num_fields", "messages/consumer_offsets/consumer_group_member_metadata_value.ksy#/types/message_tags/seq/0"))?;
+    let num_fields = super::varint::read_unsigned_varint32(input, &Place("/num_fields", "messages/consumer_offsets/consumer_group_member_metadata_value.ksy#/types/message_tags/seq/0"))?;
     if (i64::from(num_fields) < 0) || (i64::from(num_fields) > (input.left() as i64)) {
-        return Err(Error::invalid(start, num_fields, Place("/num_fields", "messages/consumer_offsets/consumer_group_member_metadata_value.ksy#/types/message_tags/seq/0")));
+        return Err(Error::invalid(start, num_fields, &Place("/num_fields", "messages/consumer_offsets/consumer_group_member_metadata_value.ksy#/types/message_tags/seq/0")));
     }
     let mut fields = Vec::with_capacity(input.room(i64::from(num_fields), 2));
     for _ in 0..i64::from(num_fields) {
         let start = input.absolute();
         let item = read_message_tag(input).map_err(|error| error.inside_item("/fields", fields.len()))?;
         if fields.last().is_some_and(|last: &MessageTag<'_>| item.tag <= last.tag) {
-            let error = Error::invalid(start, item.tag, Place("/tag", "messages/consumer_offsets/consumer_group_member_metadata_value.ksy#/types/message_tag/seq/0"));
+            let error = Error::invalid(start, item.tag, &Place("/tag", "messages/consumer_offsets/consumer_group_member_metadata_value.ksy#/types/message_tag/seq/0"));
             return Err(error.inside_item("/fields", fields.len()));
         }
         fields.push(item);
@@ -307,7 +307,7 @@ pub fn read_message_tags<'a>(input: &mut Input<'a>) -> Result<MessageTags<'a>, E
 
 /// Writes `message_tags`.
 pub fn write_message_tags(to: &mut Vec<u8>, value: &MessageTags<'_>) -> Result<(), Error> {
-    super::varint::write_unsigned_varint32(to, fit(value.fields.len() as i64, Place("/num_fields", "messages/consumer_offsets/consumer_group_member_metadata_value.ksy#/types/message_tags/seq/0"))?)?;
+    super::varint::write_unsigned_varint32(to, fit(value.fields.len() as i64, &Place("/num_fields", "messages/consumer_offsets/consumer_group_member_metadata_value.ksy#/types/message_tags/seq/0"))?)?;
     for item in &value.fields {
         write_message_tag(to, item)?;
     }
@@ -338,13 +338,13 @@ impl<'a> MessageTag<'a> {
 
 /// Reads `message_tag`.
 pub fn read_message_tag<'a>(input: &mut Input<'a>) -> Result<MessageTag<'a>, Error> {
-    let tag = super::varint::read_unsigned_varint32(input, Place("/tag", "messages/consumer_offsets/consumer_group_member_metadata_value.ksy#/types/message_tag/seq/0"))?;
+    let tag = super::varint::read_unsigned_varint32(input, &Place("/tag", "messages/consumer_offsets/consumer_group_member_metadata_value.ksy#/types/message_tag/seq/0"))?;
     let start = input.absolute();
-    let len_content = super::varint::read_unsigned_varint32(input, Place("/len_content", "messages/consumer_offsets/consumer_group_member_metadata_value.ksy#/types/message_tag/seq/1"))?;
+    let len_content = super::varint::read_unsigned_varint32(input, &Place("/len_content", "messages/consumer_offsets/consumer_group_member_metadata_value.ksy#/types/message_tag/seq/1"))?;
     if i64::from(len_content) < 0 {
-        return Err(Error::invalid(start, len_content, Place("/len_content", "messages/consumer_offsets/consumer_group_member_metadata_value.ksy#/types/message_tag/seq/1")));
+        return Err(Error::invalid(start, len_content, &Place("/len_content", "messages/consumer_offsets/consumer_group_member_metadata_value.ksy#/types/message_tag/seq/1")));
     }
-    let content = read_message_tag_content(&mut input.part(i64::from(len_content), Place("/content", "messages/consumer_offsets/consumer_group_member_metadata_value.ksy#/types/message_tag/seq/2"))?, i64::from(tag)).map_err(|error| error.inside("/content"))?;
+    let content = read_message_tag_content(&mut input.part(i64::from(len_content), &Place("/content", "messages/consumer_offsets/consumer_group_member_metadata_value.ksy#/types/message_tag/seq/2"))?, i64::from(tag)).map_err(|error| error.inside("/content"))?;
     Ok(MessageTag { tag, len_content, content })
 }
 
@@ -356,7 +356,7 @@ pub fn write_message_tag(to: &mut Vec<u8>, value: &MessageTag<'_>) -> Result<(),
         let to = &mut content_bytes;
         write_message_tag_content(to, &value.content)?;
     }
-    super::varint::write_unsigned_varint32(to, fit(content_bytes.len() as i64, Place("/len_content", "messages/consumer_offsets/consumer_group_member_metadata_value.ksy#/types/message_tag/seq/1"))?)?;
+    super::varint::write_unsigned_varint32(to, fit(content_bytes.len() as i64, &Place("/len_content", "messages/consumer_offsets/consumer_group_member_metadata_value.ksy#/types/message_tag/seq/1"))?)?;
     to.extend_from_slice(&content_bytes);
     Ok(())
 }

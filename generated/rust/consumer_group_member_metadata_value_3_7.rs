@@ -65,31 +65,31 @@ impl<'a> ConsumerGroupMemberMetadataValue37<'a> {
 /// Reads `consumer_group_member_metadata_value_3_7`.
 pub fn read_consumer_group_member_metadata_value_3_7<'a>(input: &mut Input<'a>) -> Result<ConsumerGroupMemberMetadataValue37<'a>, Error> {
     let start = input.absolute();
-    let schema_version = i16::from_be_bytes(input.array::<2>(Place("/schema_version", "messages/consumer_offsets/consumer_group_member_metadata_value_3_7.ksy#/seq/0"))?);
+    let schema_version = i16::from_be_bytes(input.array::<2>(&Place("/schema_version", "messages/consumer_offsets/consumer_group_member_metadata_value_3_7.ksy#/seq/0"))?);
     if i64::from(schema_version) != 0 {
-        return Err(Error::invalid(start, schema_version, Place("/schema_version", "messages/consumer_offsets/consumer_group_member_metadata_value_3_7.ksy#/seq/0")));
+        return Err(Error::invalid(start, schema_version, &Place("/schema_version", "messages/consumer_offsets/consumer_group_member_metadata_value_3_7.ksy#/seq/0")));
     }
-    let instance_id = super::flexible::read_compact_nullable_string(input, Place("/instance_id", "messages/consumer_offsets/consumer_group_member_metadata_value_3_7.ksy#/seq/1"))?;
-    let rack_id = super::flexible::read_compact_nullable_string(input, Place("/rack_id", "messages/consumer_offsets/consumer_group_member_metadata_value_3_7.ksy#/seq/2"))?;
-    let client_id = super::flexible::read_compact_string(input, Place("/client_id", "messages/consumer_offsets/consumer_group_member_metadata_value_3_7.ksy#/seq/3"))?;
-    let client_host = super::flexible::read_compact_string(input, Place("/client_host", "messages/consumer_offsets/consumer_group_member_metadata_value_3_7.ksy#/seq/4"))?;
+    let instance_id = super::flexible::read_compact_nullable_string(input, &Place("/instance_id", "messages/consumer_offsets/consumer_group_member_metadata_value_3_7.ksy#/seq/1"))?;
+    let rack_id = super::flexible::read_compact_nullable_string(input, &Place("/rack_id", "messages/consumer_offsets/consumer_group_member_metadata_value_3_7.ksy#/seq/2"))?;
+    let client_id = super::flexible::read_compact_string(input, &Place("/client_id", "messages/consumer_offsets/consumer_group_member_metadata_value_3_7.ksy#/seq/3"))?;
+    let client_host = super::flexible::read_compact_string(input, &Place("/client_host", "messages/consumer_offsets/consumer_group_member_metadata_value_3_7.ksy#/seq/4"))?;
     let start = input.absolute();
-    let num_subscribed_topic_names = super::varint::read_unsigned_varint32(input, Place("/num_subscribed_topic_names", "messages/consumer_offsets/consumer_group_member_metadata_value_3_7.ksy#/seq/5"))?;
+    let num_subscribed_topic_names = super::varint::read_unsigned_varint32(input, &Place("/num_subscribed_topic_names", "messages/consumer_offsets/consumer_group_member_metadata_value_3_7.ksy#/seq/5"))?;
     if (i64::from(num_subscribed_topic_names) < 1) || ((i64::from(num_subscribed_topic_names) - 1) > (input.left() as i64)) {
-        return Err(Error::invalid(start, num_subscribed_topic_names, Place("/num_subscribed_topic_names", "messages/consumer_offsets/consumer_group_member_metadata_value_3_7.ksy#/seq/5")));
+        return Err(Error::invalid(start, num_subscribed_topic_names, &Place("/num_subscribed_topic_names", "messages/consumer_offsets/consumer_group_member_metadata_value_3_7.ksy#/seq/5")));
     }
     let mut subscribed_topic_names = Vec::with_capacity(input.room(i64::from(num_subscribed_topic_names) - 1, 1));
     for _ in 0..(i64::from(num_subscribed_topic_names) - 1) {
-        let item = super::flexible::read_compact_string(input, Place("", "messages/consumer_offsets/consumer_group_member_metadata_value_3_7.ksy#/seq/6")).map_err(|error| error.inside_item("/subscribed_topic_names", subscribed_topic_names.len()))?;
+        let item = super::flexible::read_compact_string(input, &Place("", "messages/consumer_offsets/consumer_group_member_metadata_value_3_7.ksy#/seq/6")).map_err(|error| error.inside_item("/subscribed_topic_names", subscribed_topic_names.len()))?;
         subscribed_topic_names.push(item);
     }
-    let subscribed_topic_regex = super::flexible::read_compact_nullable_string(input, Place("/subscribed_topic_regex", "messages/consumer_offsets/consumer_group_member_metadata_value_3_7.ksy#/seq/7"))?;
-    let rebalance_timeout_ms = i32::from_be_bytes(input.array::<4>(Place("/rebalance_timeout_ms", "messages/consumer_offsets/consumer_group_member_metadata_value_3_7.ksy#/seq/8"))?);
-    let server_assignor = super::flexible::read_compact_nullable_string(input, Place("/server_assignor", "messages/consumer_offsets/consumer_group_member_metadata_value_3_7.ksy#/seq/9"))?;
+    let subscribed_topic_regex = super::flexible::read_compact_nullable_string(input, &Place("/subscribed_topic_regex", "messages/consumer_offsets/consumer_group_member_metadata_value_3_7.ksy#/seq/7"))?;
+    let rebalance_timeout_ms = i32::from_be_bytes(input.array::<4>(&Place("/rebalance_timeout_ms", "messages/consumer_offsets/consumer_group_member_metadata_value_3_7.ksy#/seq/8"))?);
+    let server_assignor = super::flexible::read_compact_nullable_string(input, &Place("/server_assignor", "messages/consumer_offsets/consumer_group_member_metadata_value_3_7.ksy#/seq/9"))?;
     let start = input.absolute();
-    let num_assignors = super::varint::read_unsigned_varint32(input, Place("/num_assignors", "messages/consumer_offsets/consumer_group_member_metadata_value_3_7.ksy#/seq/10"))?;
+    let num_assignors = super::varint::read_unsigned_varint32(input, &Place("/num_assignors", "messages/consumer_offsets/consumer_group_member_metadata_value_3_7.ksy#/seq/10"))?;
     if (i64::from(num_assignors) < 1) || ((i64::from(num_assignors) - 1) > (input.left() as i64)) {
-        return Err(Error::invalid(start, num_assignors, Place("/num_assignors", "messages/consumer_offsets/consumer_group_member_metadata_value_3_7.ksy#/seq/10")));
+        return Err(Error::invalid(start, num_assignors, &Place("/num_assignors", "messages/consumer_offsets/consumer_group_member_metadata_value_3_7.ksy#/seq/10")));
     }
     let mut assignors = Vec::with_capacity(input.room(i64::from(num_assignors) - 1, 10));
     for _ in 0..(i64::from(num_assignors) - 1) {
@@ -103,19 +103,19 @@ pub fn read_consumer_group_member_metadata_value_3_7<'a>(input: &mut Input<'a>) 
 
 /// Writes `consumer_group_member_metadata_value_3_7`.
 pub fn write_consumer_group_member_metadata_value_3_7(to: &mut Vec<u8>, value: &ConsumerGroupMemberMetadataValue37<'_>) -> Result<(), Error> {
-    to.extend_from_slice(&fit::<i16>(0, Place("/schema_version", "messages/consumer_offsets/consumer_group_member_metadata_value_3_7.ksy#/seq/0"))?.to_be_bytes());
+    to.extend_from_slice(&fit::<i16>(0, &Place("/schema_version", "messages/consumer_offsets/consumer_group_member_metadata_value_3_7.ksy#/seq/0"))?.to_be_bytes());
     super::flexible::write_compact_nullable_string(to, value.instance_id)?;
     super::flexible::write_compact_nullable_string(to, value.rack_id)?;
     super::flexible::write_compact_string(to, value.client_id)?;
     super::flexible::write_compact_string(to, value.client_host)?;
-    super::varint::write_unsigned_varint32(to, fit((value.subscribed_topic_names.len() as i64) + 1, Place("/num_subscribed_topic_names", "messages/consumer_offsets/consumer_group_member_metadata_value_3_7.ksy#/seq/5"))?)?;
+    super::varint::write_unsigned_varint32(to, fit((value.subscribed_topic_names.len() as i64) + 1, &Place("/num_subscribed_topic_names", "messages/consumer_offsets/consumer_group_member_metadata_value_3_7.ksy#/seq/5"))?)?;
     for item in &value.subscribed_topic_names {
         super::flexible::write_compact_string(to, *item)?;
     }
     super::flexible::write_compact_nullable_string(to, value.subscribed_topic_regex)?;
     to.extend_from_slice(&value.rebalance_timeout_ms.to_be_bytes());
     super::flexible::write_compact_nullable_string(to, value.server_assignor)?;
-    super::varint::write_unsigned_varint32(to, fit((value.assignors.len() as i64) + 1, Place("/num_assignors", "messages/consumer_offsets/consumer_group_member_metadata_value_3_7.ksy#/seq/10"))?)?;
+    super::varint::write_unsigned_varint32(to, fit((value.assignors.len() as i64) + 1, &Place("/num_assignors", "messages/consumer_offsets/consumer_group_member_metadata_value_3_7.ksy#/seq/10"))?)?;
     for item in &value.assignors {
         write_assignor(to, item)?;
     }
@@ -160,12 +160,12 @@ impl<'a> Assignor<'a> {
 
 /// Reads `assignor`.
 pub fn read_assignor<'a>(input: &mut Input<'a>) -> Result<Assignor<'a>, Error> {
-    let name = super::flexible::read_compact_string(input, Place("/name", "messages/consumer_offsets/consumer_group_member_metadata_value_3_7.ksy#/types/assignor/seq/0"))?;
-    let minimum_version = i16::from_be_bytes(input.array::<2>(Place("/minimum_version", "messages/consumer_offsets/consumer_group_member_metadata_value_3_7.ksy#/types/assignor/seq/1"))?);
-    let maximum_version = i16::from_be_bytes(input.array::<2>(Place("/maximum_version", "messages/consumer_offsets/consumer_group_member_metadata_value_3_7.ksy#/types/assignor/seq/2"))?);
-    let reason = i8::from_be_bytes(input.array::<1>(Place("/reason", "messages/consumer_offsets/consumer_group_member_metadata_value_3_7.ksy#/types/assignor/seq/3"))?);
-    let version = i16::from_be_bytes(input.array::<2>(Place("/version", "messages/consumer_offsets/consumer_group_member_metadata_value_3_7.ksy#/types/assignor/seq/4"))?);
-    let metadata = super::flexible::read_compact_byte_array(input, Place("/metadata", "messages/consumer_offsets/consumer_group_member_metadata_value_3_7.ksy#/types/assignor/seq/5"))?;
+    let name = super::flexible::read_compact_string(input, &Place("/name", "messages/consumer_offsets/consumer_group_member_metadata_value_3_7.ksy#/types/assignor/seq/0"))?;
+    let minimum_version = i16::from_be_bytes(input.array::<2>(&Place("/minimum_version", "messages/consumer_offsets/consumer_group_member_metadata_value_3_7.ksy#/types/assignor/seq/1"))?);
+    let maximum_version = i16::from_be_bytes(input.array::<2>(&Place("/maximum_version", "messages/consumer_offsets/consumer_group_member_metadata_value_3_7.ksy#/types/assignor/seq/2"))?);
+    let reason = i8::from_be_bytes(input.array::<1>(&Place("/reason", "messages/consumer_offsets/consumer_group_member_metadata_value_3_7.ksy#/types/assignor/seq/3"))?);
+    let version = i16::from_be_bytes(input.array::<2>(&Place("/version", "messages/consumer_offsets/consumer_group_member_metadata_value_3_7.ksy#/types/assignor/seq/4"))?);
+    let metadata = super::flexible::read_compact_byte_array(input, &Place("/metadata", "messages/consumer_offsets/consumer_group_member_metadata_value_3_7.ksy#/types/assignor/seq/5"))?;
     let tagged_fields = super::flexible::read_tagged_fields(input).map_err(|error| error.inside("/tagged_fields"))?;
     Ok(Assignor { name, minimum_version, maximum_version, reason, version, metadata, tagged_fields })
 }

@@ -34,11 +34,11 @@ impl<'a> ConsumerGroupMetadataValue<'a> {
 /// Reads `consumer_group_metadata_value`.
 pub fn read_consumer_group_metadata_value<'a>(input: &mut Input<'a>) -> Result<ConsumerGroupMetadataValue<'a>, Error> {
     let start = input.absolute();
-    let schema_version = i16::from_be_bytes(input.array::<2>(Place("/schema_version", "messages/consumer_offsets/consumer_group_metadata_value.ksy#/seq/0"))?);
+    let schema_version = i16::from_be_bytes(input.array::<2>(&Place("/schema_version", "messages/consumer_offsets/consumer_group_metadata_value.ksy#/seq/0"))?);
     if i64::from(schema_version) != 0 {
-        return Err(Error::invalid(start, schema_version, Place("/schema_version", "messages/consumer_offsets/consumer_group_metadata_value.ksy#/seq/0")));
+        return Err(Error::invalid(start, schema_version, &Place("/schema_version", "messages/consumer_offsets/consumer_group_metadata_value.ksy#/seq/0")));
     }
-    let epoch = i32::from_be_bytes(input.array::<4>(Place("/epoch", "messages/consumer_offsets/consumer_group_metadata_value.ksy#/seq/1"))?);
+    let epoch = i32::from_be_bytes(input.array::<4>(&Place("/epoch", "messages/consumer_offsets/consumer_group_metadata_value.ksy#/seq/1"))?);
     let tagged_fields = read_message_tags(input).map_err(|error| error.inside("/tagged_fields"))?;
     let unused = input.rest();
     Ok(ConsumerGroupMetadataValue { schema_version, epoch, tagged_fields, unused })
@@ -46,7 +46,7 @@ pub fn read_consumer_group_metadata_value<'a>(input: &mut Input<'a>) -> Result<C
 
 /// Writes `consumer_group_metadata_value`.
 pub fn write_consumer_group_metadata_value(to: &mut Vec<u8>, value: &ConsumerGroupMetadataValue<'_>) -> Result<(), Error> {
-    to.extend_from_slice(&fit::<i16>(0, Place("/schema_version", "messages/consumer_offsets/consumer_group_metadata_value.ksy#/seq/0"))?.to_be_bytes());
+    to.extend_from_slice(&fit::<i16>(0, &Place("/schema_version", "messages/consumer_offsets/consumer_group_metadata_value.ksy#/seq/0"))?.to_be_bytes());
     to.extend_from_slice(&value.epoch.to_be_bytes());
     write_message_tags(to, &value.tagged_fields)?;
     to.extend_from_slice(value.unused);
@@ -72,9 +72,9 @@ impl MetadataHashTag {
 
 /// Reads `metadata_hash_tag`.
 pub fn read_metadata_hash_tag(input: &mut Input<'_>) -> Result<MetadataHashTag, Error> {
-    let metadata_hash = i64::from_be_bytes(input.array::<8>(Place("/metadata_hash", "messages/consumer_offsets/consumer_group_metadata_value.ksy#/types/metadata_hash_tag/seq/0"))?);
+    let metadata_hash = i64::from_be_bytes(input.array::<8>(&Place("/metadata_hash", "messages/consumer_offsets/consumer_group_metadata_value.ksy#/types/metadata_hash_tag/seq/0"))?);
     if !input.is_at_end() {
-        return Err(input.trailing(Place("/end", "messages/consumer_offsets/consumer_group_metadata_value.ksy#/types/metadata_hash_tag/seq/1")));
+        return Err(input.trailing(&Place("/end", "messages/consumer_offsets/consumer_group_metadata_value.ksy#/types/metadata_hash_tag/seq/1")));
     }
     Ok(MetadataHashTag { metadata_hash })
 }
@@ -135,16 +135,16 @@ impl<'a> MessageTags<'a> {
 /// Reads `message_tags`.
 pub fn read_message_tags<'a>(input: &mut Input<'a>) -> Result<MessageTags<'a>, Error> {
     let start = input.absolute();
-    let num_fields = super::varint::read_unsigned_varint32(input, Place("/num_fields", "messages/consumer_offsets/consumer_group_metadata_value.ksy#/types/message_tags/seq/0"))?;
+    let num_fields = super::varint::read_unsigned_varint32(input, &Place("/num_fields", "messages/consumer_offsets/consumer_group_metadata_value.ksy#/types/message_tags/seq/0"))?;
     if (i64::from(num_fields) < 0) || (i64::from(num_fields) > (input.left() as i64)) {
-        return Err(Error::invalid(start, num_fields, Place("/num_fields", "messages/consumer_offsets/consumer_group_metadata_value.ksy#/types/message_tags/seq/0")));
+        return Err(Error::invalid(start, num_fields, &Place("/num_fields", "messages/consumer_offsets/consumer_group_metadata_value.ksy#/types/message_tags/seq/0")));
     }
     let mut fields = Vec::with_capacity(input.room(i64::from(num_fields), 2));
     for _ in 0..i64::from(num_fields) {
         let start = input.absolute();
         let item = read_message_tag(input).map_err(|error| error.inside_item("/fields", fields.len()))?;
         if fields.last().is_some_and(|last: &MessageTag<'_>| item.tag <= last.tag) {
-            let error = Error::invalid(start, item.tag, Place("/tag", "messages/consumer_offsets/consumer_group_metadata_value.ksy#/types/message_tag/seq/0"));
+            let error = Error::invalid(start, item.tag, &Place("/tag", "messages/consumer_offsets/consumer_group_metadata_value.ksy#/types/message_tag/seq/0"));
             return Err(error.inside_item("/fields", fields.len()));
         }
         fields.push(item);
@@ -154,7 +154,7 @@ pub fn read_message_tags<'a>(input: &mut Input<'a>) -> Result<MessageTags<'a>, E
 
 /// Writes `message_tags`.
 pub fn write_message_tags(to: &mut Vec<u8>, value: &MessageTags<'_>) -> Result<(), Error> {
-    super::varint::write_unsigned_varint32(to, fit(value.fields.len() as i64, Place("/num_fields", "messages/consumer_offsets/consumer_group_metadata_value.ksy#/types/message_tags/seq/0"))?)?;
+    super::varint::write_unsigned_varint32(to, fit(value.fields.len() as i64, &Place("/num_fields", "messages/consumer_offsets/consumer_group_metadata_value.ksy#/types/message_tags/seq/0"))?)?;
     for item in &value.fields {
         write_message_tag(to, item)?;
     }
@@ -185,13 +185,13 @@ impl<'a> MessageTag<'a> {
 
 /// Reads `message_tag`.
 pub fn read_message_tag<'a>(input: &mut Input<'a>) -> Result<MessageTag<'a>, Error> {
-    let tag = super::varint::read_unsigned_varint32(input, Place("/tag", "messages/consumer_offsets/consumer_group_metadata_value.ksy#/types/message_tag/seq/0"))?;
+    let tag = super::varint::read_unsigned_varint32(input, &Place("/tag", "messages/consumer_offsets/consumer_group_metadata_value.ksy#/types/message_tag/seq/0"))?;
     let start = input.absolute();
-    let len_content = super::varint::read_unsigned_varint32(input, Place("/len_content", "messages/consumer_offsets/consumer_group_metadata_value.ksy#/types/message_tag/seq/1"))?;
+    let len_content = super::varint::read_unsigned_varint32(input, &Place("/len_content", "messages/consumer_offsets/consumer_group_metadata_value.ksy#/types/message_tag/seq/1"))?;
     if i64::from(len_content) < 0 {
-        return Err(Error::invalid(start, len_content, Place("/len_content", "messages/consumer_offsets/consumer_group_metadata_value.ksy#/types/message_tag/seq/1")));
+        return Err(Error::invalid(start, len_content, &Place("/len_content", "messages/consumer_offsets/consumer_group_metadata_value.ksy#/types/message_tag/seq/1")));
     }
-    let content = read_message_tag_content(&mut input.part(i64::from(len_content), Place("/content", "messages/consumer_offsets/consumer_group_metadata_value.ksy#/types/message_tag/seq/2"))?, i64::from(tag)).map_err(|error| error.inside("/content"))?;
+    let content = read_message_tag_content(&mut input.part(i64::from(len_content), &Place("/content", "messages/consumer_offsets/consumer_group_metadata_value.ksy#/types/message_tag/seq/2"))?, i64::from(tag)).map_err(|error| error.inside("/content"))?;
     Ok(MessageTag { tag, len_content, content })
 }
 
@@ -203,7 +203,7 @@ pub fn write_message_tag(to: &mut Vec<u8>, value: &MessageTag<'_>) -> Result<(),
         let to = &mut content_bytes;
         write_message_tag_content(to, &value.content)?;
     }
-    super::varint::write_unsigned_varint32(to, fit(content_bytes.len() as i64, Place("/len_content", "messages/consumer_offsets/consumer_group_metadata_value.ksy#/types/message_tag/seq/1"))?)?;
+    super::varint::write_unsigned_varint32(to, fit(content_bytes.len() as i64, &Place("/len_content", "messages/consumer_offsets/consumer_group_metadata_value.ksy#/types/message_tag/seq/1"))?)?;
     to.extend_from_slice(&content_bytes);
     Ok(())
 }

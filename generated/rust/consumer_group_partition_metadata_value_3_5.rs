@@ -41,15 +41,15 @@ impl<'a> ConsumerGroupPartitionMetadataValue35<'a> {
 /// Reads `consumer_group_partition_metadata_value_3_5`.
 pub fn read_consumer_group_partition_metadata_value_3_5<'a>(input: &mut Input<'a>) -> Result<ConsumerGroupPartitionMetadataValue35<'a>, Error> {
     let start = input.absolute();
-    let schema_version = i16::from_be_bytes(input.array::<2>(Place("/schema_version", "messages/consumer_offsets/consumer_group_partition_metadata_value_3_5.ksy#/seq/0"))?);
+    let schema_version = i16::from_be_bytes(input.array::<2>(&Place("/schema_version", "messages/consumer_offsets/consumer_group_partition_metadata_value_3_5.ksy#/seq/0"))?);
     if i64::from(schema_version) != 0 {
-        return Err(Error::invalid(start, schema_version, Place("/schema_version", "messages/consumer_offsets/consumer_group_partition_metadata_value_3_5.ksy#/seq/0")));
+        return Err(Error::invalid(start, schema_version, &Place("/schema_version", "messages/consumer_offsets/consumer_group_partition_metadata_value_3_5.ksy#/seq/0")));
     }
-    let epoch = i32::from_be_bytes(input.array::<4>(Place("/epoch", "messages/consumer_offsets/consumer_group_partition_metadata_value_3_5.ksy#/seq/1"))?);
+    let epoch = i32::from_be_bytes(input.array::<4>(&Place("/epoch", "messages/consumer_offsets/consumer_group_partition_metadata_value_3_5.ksy#/seq/1"))?);
     let start = input.absolute();
-    let num_topics = super::varint::read_unsigned_varint32(input, Place("/num_topics", "messages/consumer_offsets/consumer_group_partition_metadata_value_3_5.ksy#/seq/2"))?;
+    let num_topics = super::varint::read_unsigned_varint32(input, &Place("/num_topics", "messages/consumer_offsets/consumer_group_partition_metadata_value_3_5.ksy#/seq/2"))?;
     if (i64::from(num_topics) < 1) || ((i64::from(num_topics) - 1) > (input.left() as i64)) {
-        return Err(Error::invalid(start, num_topics, Place("/num_topics", "messages/consumer_offsets/consumer_group_partition_metadata_value_3_5.ksy#/seq/2")));
+        return Err(Error::invalid(start, num_topics, &Place("/num_topics", "messages/consumer_offsets/consumer_group_partition_metadata_value_3_5.ksy#/seq/2")));
     }
     let mut topics = Vec::with_capacity(input.room(i64::from(num_topics) - 1, 21));
     for _ in 0..(i64::from(num_topics) - 1) {
@@ -63,9 +63,9 @@ pub fn read_consumer_group_partition_metadata_value_3_5<'a>(input: &mut Input<'a
 
 /// Writes `consumer_group_partition_metadata_value_3_5`.
 pub fn write_consumer_group_partition_metadata_value_3_5(to: &mut Vec<u8>, value: &ConsumerGroupPartitionMetadataValue35<'_>) -> Result<(), Error> {
-    to.extend_from_slice(&fit::<i16>(0, Place("/schema_version", "messages/consumer_offsets/consumer_group_partition_metadata_value_3_5.ksy#/seq/0"))?.to_be_bytes());
+    to.extend_from_slice(&fit::<i16>(0, &Place("/schema_version", "messages/consumer_offsets/consumer_group_partition_metadata_value_3_5.ksy#/seq/0"))?.to_be_bytes());
     to.extend_from_slice(&value.epoch.to_be_bytes());
-    super::varint::write_unsigned_varint32(to, fit((value.topics.len() as i64) + 1, Place("/num_topics", "messages/consumer_offsets/consumer_group_partition_metadata_value_3_5.ksy#/seq/2"))?)?;
+    super::varint::write_unsigned_varint32(to, fit((value.topics.len() as i64) + 1, &Place("/num_topics", "messages/consumer_offsets/consumer_group_partition_metadata_value_3_5.ksy#/seq/2"))?)?;
     for item in &value.topics {
         write_topic_metadata(to, item)?;
     }
@@ -98,8 +98,8 @@ impl<'a> TopicMetadata<'a> {
 
 /// Reads `topic_metadata`.
 pub fn read_topic_metadata<'a>(input: &mut Input<'a>) -> Result<TopicMetadata<'a>, Error> {
-    let topic_id = input.sized(16, Place("/topic_id", "messages/consumer_offsets/consumer_group_partition_metadata_value_3_5.ksy#/types/topic_metadata/seq/0"))?;
-    let partition_count = i32::from_be_bytes(input.array::<4>(Place("/partition_count", "messages/consumer_offsets/consumer_group_partition_metadata_value_3_5.ksy#/types/topic_metadata/seq/1"))?);
+    let topic_id = input.sized(16, &Place("/topic_id", "messages/consumer_offsets/consumer_group_partition_metadata_value_3_5.ksy#/types/topic_metadata/seq/0"))?;
+    let partition_count = i32::from_be_bytes(input.array::<4>(&Place("/partition_count", "messages/consumer_offsets/consumer_group_partition_metadata_value_3_5.ksy#/types/topic_metadata/seq/1"))?);
     let tagged_fields = super::flexible::read_tagged_fields(input).map_err(|error| error.inside("/tagged_fields"))?;
     Ok(TopicMetadata { topic_id, partition_count, tagged_fields })
 }

@@ -34,19 +34,19 @@ impl<'a> ConsumerGroupRegularExpressionKey<'a> {
 /// Reads `consumer_group_regular_expression_key`.
 pub fn read_consumer_group_regular_expression_key<'a>(input: &mut Input<'a>) -> Result<ConsumerGroupRegularExpressionKey<'a>, Error> {
     let start = input.absolute();
-    let record_type = i16::from_be_bytes(input.array::<2>(Place("/record_type", "messages/consumer_offsets/consumer_group_regular_expression_key.ksy#/seq/0"))?);
+    let record_type = i16::from_be_bytes(input.array::<2>(&Place("/record_type", "messages/consumer_offsets/consumer_group_regular_expression_key.ksy#/seq/0"))?);
     if i64::from(record_type) != 16 {
-        return Err(Error::invalid(start, record_type, Place("/record_type", "messages/consumer_offsets/consumer_group_regular_expression_key.ksy#/seq/0")));
+        return Err(Error::invalid(start, record_type, &Place("/record_type", "messages/consumer_offsets/consumer_group_regular_expression_key.ksy#/seq/0")));
     }
-    let group_id = super::primitive::read_plain_string(input, Place("/group_id", "messages/consumer_offsets/consumer_group_regular_expression_key.ksy#/seq/1"))?;
-    let regular_expression = super::primitive::read_plain_string(input, Place("/regular_expression", "messages/consumer_offsets/consumer_group_regular_expression_key.ksy#/seq/2"))?;
+    let group_id = super::primitive::read_plain_string(input, &Place("/group_id", "messages/consumer_offsets/consumer_group_regular_expression_key.ksy#/seq/1"))?;
+    let regular_expression = super::primitive::read_plain_string(input, &Place("/regular_expression", "messages/consumer_offsets/consumer_group_regular_expression_key.ksy#/seq/2"))?;
     let unused = input.rest();
     Ok(ConsumerGroupRegularExpressionKey { record_type, group_id, regular_expression, unused })
 }
 
 /// Writes `consumer_group_regular_expression_key`.
 pub fn write_consumer_group_regular_expression_key(to: &mut Vec<u8>, value: &ConsumerGroupRegularExpressionKey<'_>) -> Result<(), Error> {
-    to.extend_from_slice(&fit::<i16>(16, Place("/record_type", "messages/consumer_offsets/consumer_group_regular_expression_key.ksy#/seq/0"))?.to_be_bytes());
+    to.extend_from_slice(&fit::<i16>(16, &Place("/record_type", "messages/consumer_offsets/consumer_group_regular_expression_key.ksy#/seq/0"))?.to_be_bytes());
     super::primitive::write_plain_string(to, value.group_id)?;
     super::primitive::write_plain_string(to, value.regular_expression)?;
     to.extend_from_slice(value.unused);

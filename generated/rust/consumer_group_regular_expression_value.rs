@@ -43,22 +43,22 @@ impl<'a> ConsumerGroupRegularExpressionValue<'a> {
 /// Reads `consumer_group_regular_expression_value`.
 pub fn read_consumer_group_regular_expression_value<'a>(input: &mut Input<'a>) -> Result<ConsumerGroupRegularExpressionValue<'a>, Error> {
     let start = input.absolute();
-    let schema_version = i16::from_be_bytes(input.array::<2>(Place("/schema_version", "messages/consumer_offsets/consumer_group_regular_expression_value.ksy#/seq/0"))?);
+    let schema_version = i16::from_be_bytes(input.array::<2>(&Place("/schema_version", "messages/consumer_offsets/consumer_group_regular_expression_value.ksy#/seq/0"))?);
     if i64::from(schema_version) != 0 {
-        return Err(Error::invalid(start, schema_version, Place("/schema_version", "messages/consumer_offsets/consumer_group_regular_expression_value.ksy#/seq/0")));
+        return Err(Error::invalid(start, schema_version, &Place("/schema_version", "messages/consumer_offsets/consumer_group_regular_expression_value.ksy#/seq/0")));
     }
     let start = input.absolute();
-    let num_topics = super::varint::read_unsigned_varint32(input, Place("/num_topics", "messages/consumer_offsets/consumer_group_regular_expression_value.ksy#/seq/1"))?;
+    let num_topics = super::varint::read_unsigned_varint32(input, &Place("/num_topics", "messages/consumer_offsets/consumer_group_regular_expression_value.ksy#/seq/1"))?;
     if (i64::from(num_topics) < 1) || ((i64::from(num_topics) - 1) > (input.left() as i64)) {
-        return Err(Error::invalid(start, num_topics, Place("/num_topics", "messages/consumer_offsets/consumer_group_regular_expression_value.ksy#/seq/1")));
+        return Err(Error::invalid(start, num_topics, &Place("/num_topics", "messages/consumer_offsets/consumer_group_regular_expression_value.ksy#/seq/1")));
     }
     let mut topics = Vec::with_capacity(input.room(i64::from(num_topics) - 1, 1));
     for _ in 0..(i64::from(num_topics) - 1) {
-        let item = super::flexible::read_compact_string(input, Place("", "messages/consumer_offsets/consumer_group_regular_expression_value.ksy#/seq/2")).map_err(|error| error.inside_item("/topics", topics.len()))?;
+        let item = super::flexible::read_compact_string(input, &Place("", "messages/consumer_offsets/consumer_group_regular_expression_value.ksy#/seq/2")).map_err(|error| error.inside_item("/topics", topics.len()))?;
         topics.push(item);
     }
-    let version = i64::from_be_bytes(input.array::<8>(Place("/version", "messages/consumer_offsets/consumer_group_regular_expression_value.ksy#/seq/3"))?);
-    let timestamp = i64::from_be_bytes(input.array::<8>(Place("/timestamp", "messages/consumer_offsets/consumer_group_regular_expression_value.ksy#/seq/4"))?);
+    let version = i64::from_be_bytes(input.array::<8>(&Place("/version", "messages/consumer_offsets/consumer_group_regular_expression_value.ksy#/seq/3"))?);
+    let timestamp = i64::from_be_bytes(input.array::<8>(&Place("/timestamp", "messages/consumer_offsets/consumer_group_regular_expression_value.ksy#/seq/4"))?);
     let tagged_fields = super::flexible::read_tagged_fields(input).map_err(|error| error.inside("/tagged_fields"))?;
     let unused = input.rest();
     Ok(ConsumerGroupRegularExpressionValue { schema_version, num_topics, topics, version, timestamp, tagged_fields, unused })
@@ -66,8 +66,8 @@ pub fn read_consumer_group_regular_expression_value<'a>(input: &mut Input<'a>) -
 
 /// Writes `consumer_group_regular_expression_value`.
 pub fn write_consumer_group_regular_expression_value(to: &mut Vec<u8>, value: &ConsumerGroupRegularExpressionValue<'_>) -> Result<(), Error> {
-    to.extend_from_slice(&fit::<i16>(0, Place("/schema_version", "messages/consumer_offsets/consumer_group_regular_expression_value.ksy#/seq/0"))?.to_be_bytes());
-    super::varint::write_unsigned_varint32(to, fit((value.topics.len() as i64) + 1, Place("/num_topics", "messages/consumer_offsets/consumer_group_regular_expression_value.ksy#/seq/1"))?)?;
+    to.extend_from_slice(&fit::<i16>(0, &Place("/schema_version", "messages/consumer_offsets/consumer_group_regular_expression_value.ksy#/seq/0"))?.to_be_bytes());
+    super::varint::write_unsigned_varint32(to, fit((value.topics.len() as i64) + 1, &Place("/num_topics", "messages/consumer_offsets/consumer_group_regular_expression_value.ksy#/seq/1"))?)?;
     for item in &value.topics {
         super::flexible::write_compact_string(to, *item)?;
     }

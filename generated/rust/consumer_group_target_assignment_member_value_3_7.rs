@@ -47,23 +47,23 @@ impl<'a> ConsumerGroupTargetAssignmentMemberValue37<'a> {
 /// Reads `consumer_group_target_assignment_member_value_3_7`.
 pub fn read_consumer_group_target_assignment_member_value_3_7<'a>(input: &mut Input<'a>) -> Result<ConsumerGroupTargetAssignmentMemberValue37<'a>, Error> {
     let start = input.absolute();
-    let schema_version = i16::from_be_bytes(input.array::<2>(Place("/schema_version", "messages/consumer_offsets/consumer_group_target_assignment_member_value_3_7.ksy#/seq/0"))?);
+    let schema_version = i16::from_be_bytes(input.array::<2>(&Place("/schema_version", "messages/consumer_offsets/consumer_group_target_assignment_member_value_3_7.ksy#/seq/0"))?);
     if i64::from(schema_version) != 0 {
-        return Err(Error::invalid(start, schema_version, Place("/schema_version", "messages/consumer_offsets/consumer_group_target_assignment_member_value_3_7.ksy#/seq/0")));
+        return Err(Error::invalid(start, schema_version, &Place("/schema_version", "messages/consumer_offsets/consumer_group_target_assignment_member_value_3_7.ksy#/seq/0")));
     }
-    let error_ = i8::from_be_bytes(input.array::<1>(Place("/error", "messages/consumer_offsets/consumer_group_target_assignment_member_value_3_7.ksy#/seq/1"))?);
+    let error_ = i8::from_be_bytes(input.array::<1>(&Place("/error", "messages/consumer_offsets/consumer_group_target_assignment_member_value_3_7.ksy#/seq/1"))?);
     let start = input.absolute();
-    let num_topic_partitions = super::varint::read_unsigned_varint32(input, Place("/num_topic_partitions", "messages/consumer_offsets/consumer_group_target_assignment_member_value_3_7.ksy#/seq/2"))?;
+    let num_topic_partitions = super::varint::read_unsigned_varint32(input, &Place("/num_topic_partitions", "messages/consumer_offsets/consumer_group_target_assignment_member_value_3_7.ksy#/seq/2"))?;
     if (i64::from(num_topic_partitions) < 1) || ((i64::from(num_topic_partitions) - 1) > (input.left() as i64)) {
-        return Err(Error::invalid(start, num_topic_partitions, Place("/num_topic_partitions", "messages/consumer_offsets/consumer_group_target_assignment_member_value_3_7.ksy#/seq/2")));
+        return Err(Error::invalid(start, num_topic_partitions, &Place("/num_topic_partitions", "messages/consumer_offsets/consumer_group_target_assignment_member_value_3_7.ksy#/seq/2")));
     }
     let mut topic_partitions = Vec::with_capacity(input.room(i64::from(num_topic_partitions) - 1, 18));
     for _ in 0..(i64::from(num_topic_partitions) - 1) {
         let item = read_topic_partition(input).map_err(|error| error.inside_item("/topic_partitions", topic_partitions.len()))?;
         topic_partitions.push(item);
     }
-    let metadata_version = i16::from_be_bytes(input.array::<2>(Place("/metadata_version", "messages/consumer_offsets/consumer_group_target_assignment_member_value_3_7.ksy#/seq/4"))?);
-    let metadata_bytes = super::flexible::read_compact_byte_array(input, Place("/metadata_bytes", "messages/consumer_offsets/consumer_group_target_assignment_member_value_3_7.ksy#/seq/5"))?;
+    let metadata_version = i16::from_be_bytes(input.array::<2>(&Place("/metadata_version", "messages/consumer_offsets/consumer_group_target_assignment_member_value_3_7.ksy#/seq/4"))?);
+    let metadata_bytes = super::flexible::read_compact_byte_array(input, &Place("/metadata_bytes", "messages/consumer_offsets/consumer_group_target_assignment_member_value_3_7.ksy#/seq/5"))?;
     let tagged_fields = super::flexible::read_tagged_fields(input).map_err(|error| error.inside("/tagged_fields"))?;
     let unused = input.rest();
     Ok(ConsumerGroupTargetAssignmentMemberValue37 { schema_version, error: error_, num_topic_partitions, topic_partitions, metadata_version, metadata_bytes, tagged_fields, unused })
@@ -71,9 +71,9 @@ pub fn read_consumer_group_target_assignment_member_value_3_7<'a>(input: &mut In
 
 /// Writes `consumer_group_target_assignment_member_value_3_7`.
 pub fn write_consumer_group_target_assignment_member_value_3_7(to: &mut Vec<u8>, value: &ConsumerGroupTargetAssignmentMemberValue37<'_>) -> Result<(), Error> {
-    to.extend_from_slice(&fit::<i16>(0, Place("/schema_version", "messages/consumer_offsets/consumer_group_target_assignment_member_value_3_7.ksy#/seq/0"))?.to_be_bytes());
+    to.extend_from_slice(&fit::<i16>(0, &Place("/schema_version", "messages/consumer_offsets/consumer_group_target_assignment_member_value_3_7.ksy#/seq/0"))?.to_be_bytes());
     to.extend_from_slice(&value.error.to_be_bytes());
-    super::varint::write_unsigned_varint32(to, fit((value.topic_partitions.len() as i64) + 1, Place("/num_topic_partitions", "messages/consumer_offsets/consumer_group_target_assignment_member_value_3_7.ksy#/seq/2"))?)?;
+    super::varint::write_unsigned_varint32(to, fit((value.topic_partitions.len() as i64) + 1, &Place("/num_topic_partitions", "messages/consumer_offsets/consumer_group_target_assignment_member_value_3_7.ksy#/seq/2"))?)?;
     for item in &value.topic_partitions {
         write_topic_partition(to, item)?;
     }
@@ -111,15 +111,15 @@ impl<'a> TopicPartition<'a> {
 
 /// Reads `topic_partition`.
 pub fn read_topic_partition<'a>(input: &mut Input<'a>) -> Result<TopicPartition<'a>, Error> {
-    let topic_id = input.sized(16, Place("/topic_id", "messages/consumer_offsets/consumer_group_target_assignment_member_value_3_7.ksy#/types/topic_partition/seq/0"))?;
+    let topic_id = input.sized(16, &Place("/topic_id", "messages/consumer_offsets/consumer_group_target_assignment_member_value_3_7.ksy#/types/topic_partition/seq/0"))?;
     let start = input.absolute();
-    let num_partitions = super::varint::read_unsigned_varint32(input, Place("/num_partitions", "messages/consumer_offsets/consumer_group_target_assignment_member_value_3_7.ksy#/types/topic_partition/seq/1"))?;
+    let num_partitions = super::varint::read_unsigned_varint32(input, &Place("/num_partitions", "messages/consumer_offsets/consumer_group_target_assignment_member_value_3_7.ksy#/types/topic_partition/seq/1"))?;
     if (i64::from(num_partitions) < 1) || ((i64::from(num_partitions) - 1) > (input.left() as i64)) {
-        return Err(Error::invalid(start, num_partitions, Place("/num_partitions", "messages/consumer_offsets/consumer_group_target_assignment_member_value_3_7.ksy#/types/topic_partition/seq/1")));
+        return Err(Error::invalid(start, num_partitions, &Place("/num_partitions", "messages/consumer_offsets/consumer_group_target_assignment_member_value_3_7.ksy#/types/topic_partition/seq/1")));
     }
     let mut partitions = Vec::with_capacity(input.room(i64::from(num_partitions) - 1, 4));
     for _ in 0..(i64::from(num_partitions) - 1) {
-        let item = i32::from_be_bytes(input.array::<4>(Place("", "messages/consumer_offsets/consumer_group_target_assignment_member_value_3_7.ksy#/types/topic_partition/seq/2")).map_err(|error| error.inside_item("/partitions", partitions.len()))?);
+        let item = i32::from_be_bytes(input.array::<4>(&Place("", "messages/consumer_offsets/consumer_group_target_assignment_member_value_3_7.ksy#/types/topic_partition/seq/2")).map_err(|error| error.inside_item("/partitions", partitions.len()))?);
         partitions.push(item);
     }
     let tagged_fields = super::flexible::read_tagged_fields(input).map_err(|error| error.inside("/tagged_fields"))?;
@@ -129,7 +129,7 @@ pub fn read_topic_partition<'a>(input: &mut Input<'a>) -> Result<TopicPartition<
 /// Writes `topic_partition`.
 pub fn write_topic_partition(to: &mut Vec<u8>, value: &TopicPartition<'_>) -> Result<(), Error> {
     to.extend_from_slice(value.topic_id);
-    super::varint::write_unsigned_varint32(to, fit((value.partitions.len() as i64) + 1, Place("/num_partitions", "messages/consumer_offsets/consumer_group_target_assignment_member_value_3_7.ksy#/types/topic_partition/seq/1"))?)?;
+    super::varint::write_unsigned_varint32(to, fit((value.partitions.len() as i64) + 1, &Place("/num_partitions", "messages/consumer_offsets/consumer_group_target_assignment_member_value_3_7.ksy#/types/topic_partition/seq/1"))?)?;
     for item in &value.partitions {
         to.extend_from_slice(&item.to_be_bytes());
     }

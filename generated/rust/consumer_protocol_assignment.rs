@@ -37,21 +37,21 @@ impl<'a> ConsumerProtocolAssignment<'a> {
 /// Reads `consumer_protocol_assignment`.
 pub fn read_consumer_protocol_assignment<'a>(input: &mut Input<'a>) -> Result<ConsumerProtocolAssignment<'a>, Error> {
     let start = input.absolute();
-    let schema_version = i16::from_be_bytes(input.array::<2>(Place("/schema_version", "messages/consumer_protocol/consumer_protocol_assignment.ksy#/seq/0"))?);
+    let schema_version = i16::from_be_bytes(input.array::<2>(&Place("/schema_version", "messages/consumer_protocol/consumer_protocol_assignment.ksy#/seq/0"))?);
     if i64::from(schema_version) < 0 {
-        return Err(Error::invalid(start, schema_version, Place("/schema_version", "messages/consumer_protocol/consumer_protocol_assignment.ksy#/seq/0")));
+        return Err(Error::invalid(start, schema_version, &Place("/schema_version", "messages/consumer_protocol/consumer_protocol_assignment.ksy#/seq/0")));
     }
     let start = input.absolute();
-    let num_assigned_partitions = i32::from_be_bytes(input.array::<4>(Place("/num_assigned_partitions", "messages/consumer_protocol/consumer_protocol_assignment.ksy#/seq/1"))?);
+    let num_assigned_partitions = i32::from_be_bytes(input.array::<4>(&Place("/num_assigned_partitions", "messages/consumer_protocol/consumer_protocol_assignment.ksy#/seq/1"))?);
     if (i64::from(num_assigned_partitions) < 0) || (i64::from(num_assigned_partitions) > (input.left() as i64)) {
-        return Err(Error::invalid(start, num_assigned_partitions, Place("/num_assigned_partitions", "messages/consumer_protocol/consumer_protocol_assignment.ksy#/seq/1")));
+        return Err(Error::invalid(start, num_assigned_partitions, &Place("/num_assigned_partitions", "messages/consumer_protocol/consumer_protocol_assignment.ksy#/seq/1")));
     }
     let mut assigned_partitions = Vec::with_capacity(input.room(i64::from(num_assigned_partitions), 6));
     for _ in 0..i64::from(num_assigned_partitions) {
         let item = read_topic_partition(input).map_err(|error| error.inside_item("/assigned_partitions", assigned_partitions.len()))?;
         assigned_partitions.push(item);
     }
-    let user_data = super::primitive::read_nullable_byte_array(input, Place("/user_data", "messages/consumer_protocol/consumer_protocol_assignment.ksy#/seq/3"))?;
+    let user_data = super::primitive::read_nullable_byte_array(input, &Place("/user_data", "messages/consumer_protocol/consumer_protocol_assignment.ksy#/seq/3"))?;
     let unused = input.rest();
     Ok(ConsumerProtocolAssignment { schema_version, num_assigned_partitions, assigned_partitions, user_data, unused })
 }
@@ -59,7 +59,7 @@ pub fn read_consumer_protocol_assignment<'a>(input: &mut Input<'a>) -> Result<Co
 /// Writes `consumer_protocol_assignment`.
 pub fn write_consumer_protocol_assignment(to: &mut Vec<u8>, value: &ConsumerProtocolAssignment<'_>) -> Result<(), Error> {
     to.extend_from_slice(&value.schema_version.to_be_bytes());
-    to.extend_from_slice(&fit::<i32>(value.assigned_partitions.len() as i64, Place("/num_assigned_partitions", "messages/consumer_protocol/consumer_protocol_assignment.ksy#/seq/1"))?.to_be_bytes());
+    to.extend_from_slice(&fit::<i32>(value.assigned_partitions.len() as i64, &Place("/num_assigned_partitions", "messages/consumer_protocol/consumer_protocol_assignment.ksy#/seq/1"))?.to_be_bytes());
     for item in &value.assigned_partitions {
         write_topic_partition(to, item)?;
     }
@@ -92,15 +92,15 @@ impl<'a> TopicPartition<'a> {
 
 /// Reads `topic_partition`.
 pub fn read_topic_partition<'a>(input: &mut Input<'a>) -> Result<TopicPartition<'a>, Error> {
-    let topic = super::primitive::read_plain_string(input, Place("/topic", "messages/consumer_protocol/consumer_protocol_assignment.ksy#/types/topic_partition/seq/0"))?;
+    let topic = super::primitive::read_plain_string(input, &Place("/topic", "messages/consumer_protocol/consumer_protocol_assignment.ksy#/types/topic_partition/seq/0"))?;
     let start = input.absolute();
-    let num_partitions = i32::from_be_bytes(input.array::<4>(Place("/num_partitions", "messages/consumer_protocol/consumer_protocol_assignment.ksy#/types/topic_partition/seq/1"))?);
+    let num_partitions = i32::from_be_bytes(input.array::<4>(&Place("/num_partitions", "messages/consumer_protocol/consumer_protocol_assignment.ksy#/types/topic_partition/seq/1"))?);
     if (i64::from(num_partitions) < 0) || (i64::from(num_partitions) > (input.left() as i64)) {
-        return Err(Error::invalid(start, num_partitions, Place("/num_partitions", "messages/consumer_protocol/consumer_protocol_assignment.ksy#/types/topic_partition/seq/1")));
+        return Err(Error::invalid(start, num_partitions, &Place("/num_partitions", "messages/consumer_protocol/consumer_protocol_assignment.ksy#/types/topic_partition/seq/1")));
     }
     let mut partitions = Vec::with_capacity(input.room(i64::from(num_partitions), 4));
     for _ in 0..i64::from(num_partitions) {
-        let item = i32::from_be_bytes(input.array::<4>(Place("", "messages/consumer_protocol/consumer_protocol_assignment.ksy#/types/topic_partition/seq/2")).map_err(|error| error.inside_item("/partitions", partitions.len()))?);
+        let item = i32::from_be_bytes(input.array::<4>(&Place("", "messages/consumer_protocol/consumer_protocol_assignment.ksy#/types/topic_partition/seq/2")).map_err(|error| error.inside_item("/partitions", partitions.len()))?);
         partitions.push(item);
     }
     Ok(TopicPartition { topic, num_partitions, partitions })
@@ -109,7 +109,7 @@ pub fn read_topic_partition<'a>(input: &mut Input<'a>) -> Result<TopicPartition<
 /// Writes `topic_partition`.
 pub fn write_topic_partition(to: &mut Vec<u8>, value: &TopicPartition<'_>) -> Result<(), Error> {
     super::primitive::write_plain_string(to, value.topic)?;
-    to.extend_from_slice(&fit::<i32>(value.partitions.len() as i64, Place("/num_partitions", "messages/consumer_protocol/consumer_protocol_assignment.ksy#/types/topic_partition/seq/1"))?.to_be_bytes());
+    to.extend_from_slice(&fit::<i32>(value.partitions.len() as i64, &Place("/num_partitions", "messages/consumer_protocol/consumer_protocol_assignment.ksy#/types/topic_partition/seq/1"))?.to_be_bytes());
     for item in &value.partitions {
         to.extend_from_slice(&item.to_be_bytes());
     }

@@ -46,21 +46,21 @@ impl<'a> ConsumerProtocolSubscription<'a> {
 /// Reads `consumer_protocol_subscription`.
 pub fn read_consumer_protocol_subscription<'a>(input: &mut Input<'a>) -> Result<ConsumerProtocolSubscription<'a>, Error> {
     let start = input.absolute();
-    let schema_version = i16::from_be_bytes(input.array::<2>(Place("/schema_version", "messages/consumer_protocol/consumer_protocol_subscription.ksy#/seq/0"))?);
+    let schema_version = i16::from_be_bytes(input.array::<2>(&Place("/schema_version", "messages/consumer_protocol/consumer_protocol_subscription.ksy#/seq/0"))?);
     if i64::from(schema_version) < 0 {
-        return Err(Error::invalid(start, schema_version, Place("/schema_version", "messages/consumer_protocol/consumer_protocol_subscription.ksy#/seq/0")));
+        return Err(Error::invalid(start, schema_version, &Place("/schema_version", "messages/consumer_protocol/consumer_protocol_subscription.ksy#/seq/0")));
     }
     let start = input.absolute();
-    let num_topics = i32::from_be_bytes(input.array::<4>(Place("/num_topics", "messages/consumer_protocol/consumer_protocol_subscription.ksy#/seq/1"))?);
+    let num_topics = i32::from_be_bytes(input.array::<4>(&Place("/num_topics", "messages/consumer_protocol/consumer_protocol_subscription.ksy#/seq/1"))?);
     if (i64::from(num_topics) < 0) || (i64::from(num_topics) > (input.left() as i64)) {
-        return Err(Error::invalid(start, num_topics, Place("/num_topics", "messages/consumer_protocol/consumer_protocol_subscription.ksy#/seq/1")));
+        return Err(Error::invalid(start, num_topics, &Place("/num_topics", "messages/consumer_protocol/consumer_protocol_subscription.ksy#/seq/1")));
     }
     let mut topics = Vec::with_capacity(input.room(i64::from(num_topics), 2));
     for _ in 0..i64::from(num_topics) {
-        let item = super::primitive::read_plain_string(input, Place("", "messages/consumer_protocol/consumer_protocol_subscription.ksy#/seq/2")).map_err(|error| error.inside_item("/topics", topics.len()))?;
+        let item = super::primitive::read_plain_string(input, &Place("", "messages/consumer_protocol/consumer_protocol_subscription.ksy#/seq/2")).map_err(|error| error.inside_item("/topics", topics.len()))?;
         topics.push(item);
     }
-    let user_data = super::primitive::read_nullable_byte_array(input, Place("/user_data", "messages/consumer_protocol/consumer_protocol_subscription.ksy#/seq/3"))?;
+    let user_data = super::primitive::read_nullable_byte_array(input, &Place("/user_data", "messages/consumer_protocol/consumer_protocol_subscription.ksy#/seq/3"))?;
     let owned_partitions = if i64::from(schema_version) >= 1 {
         let owned_partitions = read_owned_partitions_array(input).map_err(|error| error.inside("/owned_partitions"))?;
         Some(owned_partitions)
@@ -68,13 +68,13 @@ pub fn read_consumer_protocol_subscription<'a>(input: &mut Input<'a>) -> Result<
         None
     };
     let generation_id = if i64::from(schema_version) >= 2 {
-        let generation_id = i32::from_be_bytes(input.array::<4>(Place("/generation_id", "messages/consumer_protocol/consumer_protocol_subscription.ksy#/seq/5"))?);
+        let generation_id = i32::from_be_bytes(input.array::<4>(&Place("/generation_id", "messages/consumer_protocol/consumer_protocol_subscription.ksy#/seq/5"))?);
         Some(generation_id)
     } else {
         None
     };
     let rack_id = if i64::from(schema_version) >= 3 {
-        let rack_id = super::primitive::read_nullable_string(input, Place("/rack_id", "messages/consumer_protocol/consumer_protocol_subscription.ksy#/seq/6"))?;
+        let rack_id = super::primitive::read_nullable_string(input, &Place("/rack_id", "messages/consumer_protocol/consumer_protocol_subscription.ksy#/seq/6"))?;
         rack_id
     } else {
         None
@@ -86,7 +86,7 @@ pub fn read_consumer_protocol_subscription<'a>(input: &mut Input<'a>) -> Result<
 /// Writes `consumer_protocol_subscription`.
 pub fn write_consumer_protocol_subscription(to: &mut Vec<u8>, value: &ConsumerProtocolSubscription<'_>) -> Result<(), Error> {
     to.extend_from_slice(&value.schema_version.to_be_bytes());
-    to.extend_from_slice(&fit::<i32>(value.topics.len() as i64, Place("/num_topics", "messages/consumer_protocol/consumer_protocol_subscription.ksy#/seq/1"))?.to_be_bytes());
+    to.extend_from_slice(&fit::<i32>(value.topics.len() as i64, &Place("/num_topics", "messages/consumer_protocol/consumer_protocol_subscription.ksy#/seq/1"))?.to_be_bytes());
     for item in &value.topics {
         super::primitive::write_plain_string(to, *item)?;
     }
@@ -128,15 +128,15 @@ impl<'a> TopicPartition<'a> {
 
 /// Reads `topic_partition`.
 pub fn read_topic_partition<'a>(input: &mut Input<'a>) -> Result<TopicPartition<'a>, Error> {
-    let topic = super::primitive::read_plain_string(input, Place("/topic", "messages/consumer_protocol/consumer_protocol_subscription.ksy#/types/topic_partition/seq/0"))?;
+    let topic = super::primitive::read_plain_string(input, &Place("/topic", "messages/consumer_protocol/consumer_protocol_subscription.ksy#/types/topic_partition/seq/0"))?;
     let start = input.absolute();
-    let num_partitions = i32::from_be_bytes(input.array::<4>(Place("/num_partitions", "messages/consumer_protocol/consumer_protocol_subscription.ksy#/types/topic_partition/seq/1"))?);
+    let num_partitions = i32::from_be_bytes(input.array::<4>(&Place("/num_partitions", "messages/consumer_protocol/consumer_protocol_subscription.ksy#/types/topic_partition/seq/1"))?);
     if (i64::from(num_partitions) < 0) || (i64::from(num_partitions) > (input.left() as i64)) {
-        return Err(Error::invalid(start, num_partitions, Place("/num_partitions", "messages/consumer_protocol/consumer_protocol_subscription.ksy#/types/topic_partition/seq/1")));
+        return Err(Error::invalid(start, num_partitions, &Place("/num_partitions", "messages/consumer_protocol/consumer_protocol_subscription.ksy#/types/topic_partition/seq/1")));
     }
     let mut partitions = Vec::with_capacity(input.room(i64::from(num_partitions), 4));
     for _ in 0..i64::from(num_partitions) {
-        let item = i32::from_be_bytes(input.array::<4>(Place("", "messages/consumer_protocol/consumer_protocol_subscription.ksy#/types/topic_partition/seq/2")).map_err(|error| error.inside_item("/partitions", partitions.len()))?);
+        let item = i32::from_be_bytes(input.array::<4>(&Place("", "messages/consumer_protocol/consumer_protocol_subscription.ksy#/types/topic_partition/seq/2")).map_err(|error| error.inside_item("/partitions", partitions.len()))?);
         partitions.push(item);
     }
     Ok(TopicPartition { topic, num_partitions, partitions })
@@ -145,7 +145,7 @@ pub fn read_topic_partition<'a>(input: &mut Input<'a>) -> Result<TopicPartition<
 /// Writes `topic_partition`.
 pub fn write_topic_partition(to: &mut Vec<u8>, value: &TopicPartition<'_>) -> Result<(), Error> {
     super::primitive::write_plain_string(to, value.topic)?;
-    to.extend_from_slice(&fit::<i32>(value.partitions.len() as i64, Place("/num_partitions", "messages/consumer_protocol/consumer_protocol_subscription.ksy#/types/topic_partition/seq/1"))?.to_be_bytes());
+    to.extend_from_slice(&fit::<i32>(value.partitions.len() as i64, &Place("/num_partitions", "messages/consumer_protocol/consumer_protocol_subscription.ksy#/types/topic_partition/seq/1"))?.to_be_bytes());
     for item in &value.partitions {
         to.extend_from_slice(&item.to_be_bytes());
     }
@@ -174,9 +174,9 @@ impl<'a> OwnedPartitionsArray<'a> {
 /// Reads `owned_partitions_array`.
 pub fn read_owned_partitions_array<'a>(input: &mut Input<'a>) -> Result<OwnedPartitionsArray<'a>, Error> {
     let start = input.absolute();
-    let num_owned_partitions = i32::from_be_bytes(input.array::<4>(Place("/num_owned_partitions", "messages/consumer_protocol/consumer_protocol_subscription.ksy#/types/owned_partitions_array/seq/0"))?);
+    let num_owned_partitions = i32::from_be_bytes(input.array::<4>(&Place("/num_owned_partitions", "messages/consumer_protocol/consumer_protocol_subscription.ksy#/types/owned_partitions_array/seq/0"))?);
     if (i64::from(num_owned_partitions) < 0) || (i64::from(num_owned_partitions) > (input.left() as i64)) {
-        return Err(Error::invalid(start, num_owned_partitions, Place("/num_owned_partitions", "messages/consumer_protocol/consumer_protocol_subscription.ksy#/types/owned_partitions_array/seq/0")));
+        return Err(Error::invalid(start, num_owned_partitions, &Place("/num_owned_partitions", "messages/consumer_protocol/consumer_protocol_subscription.ksy#/types/owned_partitions_array/seq/0")));
     }
     let mut owned_partitions = Vec::with_capacity(input.room(i64::from(num_owned_partitions), 6));
     for _ in 0..i64::from(num_owned_partitions) {
@@ -188,7 +188,7 @@ pub fn read_owned_partitions_array<'a>(input: &mut Input<'a>) -> Result<OwnedPar
 
 /// Writes `owned_partitions_array`.
 pub fn write_owned_partitions_array(to: &mut Vec<u8>, value: &OwnedPartitionsArray<'_>) -> Result<(), Error> {
-    to.extend_from_slice(&fit::<i32>(value.owned_partitions.len() as i64, Place("/num_owned_partitions", "messages/consumer_protocol/consumer_protocol_subscription.ksy#/types/owned_partitions_array/seq/0"))?.to_be_bytes());
+    to.extend_from_slice(&fit::<i32>(value.owned_partitions.len() as i64, &Place("/num_owned_partitions", "messages/consumer_protocol/consumer_protocol_subscription.ksy#/types/owned_partitions_array/seq/0"))?.to_be_bytes());
     for item in &value.owned_partitions {
         write_topic_partition(to, item)?;
     }

@@ -97,11 +97,11 @@ impl<'a> ControlRecordKey<'a> {
 /// Reads `control_record_key`.
 pub fn read_control_record_key<'a>(input: &mut Input<'a>) -> Result<ControlRecordKey<'a>, Error> {
     let start = input.absolute();
-    let version = i16::from_be_bytes(input.array::<2>(Place("/version", "control_record.ksy#/types/control_record_key/seq/0"))?);
+    let version = i16::from_be_bytes(input.array::<2>(&Place("/version", "control_record.ksy#/types/control_record_key/seq/0"))?);
     if i64::from(version) < 0 {
-        return Err(Error::invalid(start, version, Place("/version", "control_record.ksy#/types/control_record_key/seq/0")));
+        return Err(Error::invalid(start, version, &Place("/version", "control_record.ksy#/types/control_record_key/seq/0")));
     }
-    let r#type = i16::from_be_bytes(input.array::<2>(Place("/type", "control_record.ksy#/types/control_record_key/seq/1"))?);
+    let r#type = i16::from_be_bytes(input.array::<2>(&Place("/type", "control_record.ksy#/types/control_record_key/seq/1"))?);
     let unused = input.rest();
     Ok(ControlRecordKey { version, r#type, unused })
 }
@@ -200,11 +200,11 @@ impl<'a> EndTransactionMarker<'a> {
 /// Reads `end_transaction_marker`.
 pub fn read_end_transaction_marker<'a>(input: &mut Input<'a>) -> Result<EndTransactionMarker<'a>, Error> {
     let start = input.absolute();
-    let version = i16::from_be_bytes(input.array::<2>(Place("/version", "control_record.ksy#/types/end_transaction_marker/seq/0"))?);
+    let version = i16::from_be_bytes(input.array::<2>(&Place("/version", "control_record.ksy#/types/end_transaction_marker/seq/0"))?);
     if i64::from(version) < 0 {
-        return Err(Error::invalid(start, version, Place("/version", "control_record.ksy#/types/end_transaction_marker/seq/0")));
+        return Err(Error::invalid(start, version, &Place("/version", "control_record.ksy#/types/end_transaction_marker/seq/0")));
     }
-    let coordinator_epoch = i32::from_be_bytes(input.array::<4>(Place("/coordinator_epoch", "control_record.ksy#/types/end_transaction_marker/seq/1"))?);
+    let coordinator_epoch = i32::from_be_bytes(input.array::<4>(&Place("/coordinator_epoch", "control_record.ksy#/types/end_transaction_marker/seq/1"))?);
     let unused = input.rest();
     Ok(EndTransactionMarker { version, coordinator_epoch, unused })
 }
@@ -257,12 +257,12 @@ impl<'a> LeaderChangeMessage<'a> {
 
 /// Reads `leader_change_message`.
 pub fn read_leader_change_message<'a>(input: &mut Input<'a>) -> Result<LeaderChangeMessage<'a>, Error> {
-    let version = i16::from_be_bytes(input.array::<2>(Place("/version", "control_record.ksy#/types/leader_change_message/seq/0"))?);
-    let leader_id = i32::from_be_bytes(input.array::<4>(Place("/leader_id", "control_record.ksy#/types/leader_change_message/seq/1"))?);
+    let version = i16::from_be_bytes(input.array::<2>(&Place("/version", "control_record.ksy#/types/leader_change_message/seq/0"))?);
+    let leader_id = i32::from_be_bytes(input.array::<4>(&Place("/leader_id", "control_record.ksy#/types/leader_change_message/seq/1"))?);
     let start = input.absolute();
-    let num_voters = super::varint::read_unsigned_varint32(input, Place("/num_voters", "control_record.ksy#/types/leader_change_message/seq/2"))?;
+    let num_voters = super::varint::read_unsigned_varint32(input, &Place("/num_voters", "control_record.ksy#/types/leader_change_message/seq/2"))?;
     if (i64::from(num_voters) < 1) || ((i64::from(num_voters) - 1) > (input.left() as i64)) {
-        return Err(Error::invalid(start, num_voters, Place("/num_voters", "control_record.ksy#/types/leader_change_message/seq/2")));
+        return Err(Error::invalid(start, num_voters, &Place("/num_voters", "control_record.ksy#/types/leader_change_message/seq/2")));
     }
     let mut voters = Vec::with_capacity(input.room(i64::from(num_voters) - 1, 5));
     for _ in 0..(i64::from(num_voters) - 1) {
@@ -270,9 +270,9 @@ pub fn read_leader_change_message<'a>(input: &mut Input<'a>) -> Result<LeaderCha
         voters.push(item);
     }
     let start = input.absolute();
-    let num_granting_voters = super::varint::read_unsigned_varint32(input, Place("/num_granting_voters", "control_record.ksy#/types/leader_change_message/seq/4"))?;
+    let num_granting_voters = super::varint::read_unsigned_varint32(input, &Place("/num_granting_voters", "control_record.ksy#/types/leader_change_message/seq/4"))?;
     if (i64::from(num_granting_voters) < 1) || ((i64::from(num_granting_voters) - 1) > (input.left() as i64)) {
-        return Err(Error::invalid(start, num_granting_voters, Place("/num_granting_voters", "control_record.ksy#/types/leader_change_message/seq/4")));
+        return Err(Error::invalid(start, num_granting_voters, &Place("/num_granting_voters", "control_record.ksy#/types/leader_change_message/seq/4")));
     }
     let mut granting_voters = Vec::with_capacity(input.room(i64::from(num_granting_voters) - 1, 5));
     for _ in 0..(i64::from(num_granting_voters) - 1) {
@@ -288,11 +288,11 @@ pub fn read_leader_change_message<'a>(input: &mut Input<'a>) -> Result<LeaderCha
 pub fn write_leader_change_message(to: &mut Vec<u8>, value: &LeaderChangeMessage<'_>) -> Result<(), Error> {
     to.extend_from_slice(&value.version.to_be_bytes());
     to.extend_from_slice(&value.leader_id.to_be_bytes());
-    super::varint::write_unsigned_varint32(to, fit((value.voters.len() as i64) + 1, Place("/num_voters", "control_record.ksy#/types/leader_change_message/seq/2"))?)?;
+    super::varint::write_unsigned_varint32(to, fit((value.voters.len() as i64) + 1, &Place("/num_voters", "control_record.ksy#/types/leader_change_message/seq/2"))?)?;
     for item in &value.voters {
         write_voter(to, item)?;
     }
-    super::varint::write_unsigned_varint32(to, fit((value.granting_voters.len() as i64) + 1, Place("/num_granting_voters", "control_record.ksy#/types/leader_change_message/seq/4"))?)?;
+    super::varint::write_unsigned_varint32(to, fit((value.granting_voters.len() as i64) + 1, &Place("/num_granting_voters", "control_record.ksy#/types/leader_change_message/seq/4"))?)?;
     for item in &value.granting_voters {
         write_voter(to, item)?;
     }
@@ -322,7 +322,7 @@ impl<'a> Voter<'a> {
 
 /// Reads `voter`.
 pub fn read_voter<'a>(input: &mut Input<'a>) -> Result<Voter<'a>, Error> {
-    let voter_id = i32::from_be_bytes(input.array::<4>(Place("/voter_id", "control_record.ksy#/types/voter/seq/0"))?);
+    let voter_id = i32::from_be_bytes(input.array::<4>(&Place("/voter_id", "control_record.ksy#/types/voter/seq/0"))?);
     let tagged_fields = super::flexible::read_tagged_fields(input).map_err(|error| error.inside("/tagged_fields"))?;
     Ok(Voter { voter_id, tagged_fields })
 }
@@ -362,8 +362,8 @@ impl<'a> SnapshotHeaderRecord<'a> {
 
 /// Reads `snapshot_header_record`.
 pub fn read_snapshot_header_record<'a>(input: &mut Input<'a>) -> Result<SnapshotHeaderRecord<'a>, Error> {
-    let version = i16::from_be_bytes(input.array::<2>(Place("/version", "control_record.ksy#/types/snapshot_header_record/seq/0"))?);
-    let last_contained_log_timestamp = i64::from_be_bytes(input.array::<8>(Place("/last_contained_log_timestamp", "control_record.ksy#/types/snapshot_header_record/seq/1"))?);
+    let version = i16::from_be_bytes(input.array::<2>(&Place("/version", "control_record.ksy#/types/snapshot_header_record/seq/0"))?);
+    let last_contained_log_timestamp = i64::from_be_bytes(input.array::<8>(&Place("/last_contained_log_timestamp", "control_record.ksy#/types/snapshot_header_record/seq/1"))?);
     let tagged_fields = super::flexible::read_tagged_fields(input).map_err(|error| error.inside("/tagged_fields"))?;
     let unused = input.rest();
     Ok(SnapshotHeaderRecord { version, last_contained_log_timestamp, tagged_fields, unused })
@@ -402,7 +402,7 @@ impl<'a> SnapshotFooterRecord<'a> {
 
 /// Reads `snapshot_footer_record`.
 pub fn read_snapshot_footer_record<'a>(input: &mut Input<'a>) -> Result<SnapshotFooterRecord<'a>, Error> {
-    let version = i16::from_be_bytes(input.array::<2>(Place("/version", "control_record.ksy#/types/snapshot_footer_record/seq/0"))?);
+    let version = i16::from_be_bytes(input.array::<2>(&Place("/version", "control_record.ksy#/types/snapshot_footer_record/seq/0"))?);
     let tagged_fields = super::flexible::read_tagged_fields(input).map_err(|error| error.inside("/tagged_fields"))?;
     let unused = input.rest();
     Ok(SnapshotFooterRecord { version, tagged_fields, unused })
@@ -443,8 +443,8 @@ impl<'a> KraftVersionRecord<'a> {
 
 /// Reads `kraft_version_record`.
 pub fn read_kraft_version_record<'a>(input: &mut Input<'a>) -> Result<KraftVersionRecord<'a>, Error> {
-    let version = i16::from_be_bytes(input.array::<2>(Place("/version", "control_record.ksy#/types/kraft_version_record/seq/0"))?);
-    let kraft_version = i16::from_be_bytes(input.array::<2>(Place("/kraft_version", "control_record.ksy#/types/kraft_version_record/seq/1"))?);
+    let version = i16::from_be_bytes(input.array::<2>(&Place("/version", "control_record.ksy#/types/kraft_version_record/seq/0"))?);
+    let kraft_version = i16::from_be_bytes(input.array::<2>(&Place("/kraft_version", "control_record.ksy#/types/kraft_version_record/seq/1"))?);
     let tagged_fields = super::flexible::read_tagged_fields(input).map_err(|error| error.inside("/tagged_fields"))?;
     let unused = input.rest();
     Ok(KraftVersionRecord { version, kraft_version, tagged_fields, unused })
@@ -489,11 +489,11 @@ impl<'a> VotersRecord<'a> {
 
 /// Reads `voters_record`.
 pub fn read_voters_record<'a>(input: &mut Input<'a>) -> Result<VotersRecord<'a>, Error> {
-    let version = i16::from_be_bytes(input.array::<2>(Place("/version", "control_record.ksy#/types/voters_record/seq/0"))?);
+    let version = i16::from_be_bytes(input.array::<2>(&Place("/version", "control_record.ksy#/types/voters_record/seq/0"))?);
     let start = input.absolute();
-    let num_voters = super::varint::read_unsigned_varint32(input, Place("/num_voters", "control_record.ksy#/types/voters_record/seq/1"))?;
+    let num_voters = super::varint::read_unsigned_varint32(input, &Place("/num_voters", "control_record.ksy#/types/voters_record/seq/1"))?;
     if (i64::from(num_voters) < 1) || ((i64::from(num_voters) - 1) > (input.left() as i64)) {
-        return Err(Error::invalid(start, num_voters, Place("/num_voters", "control_record.ksy#/types/voters_record/seq/1")));
+        return Err(Error::invalid(start, num_voters, &Place("/num_voters", "control_record.ksy#/types/voters_record/seq/1")));
     }
     let mut voters = Vec::with_capacity(input.room(i64::from(num_voters) - 1, 27));
     for _ in 0..(i64::from(num_voters) - 1) {
@@ -508,7 +508,7 @@ pub fn read_voters_record<'a>(input: &mut Input<'a>) -> Result<VotersRecord<'a>,
 /// Writes `voters_record`.
 pub fn write_voters_record(to: &mut Vec<u8>, value: &VotersRecord<'_>) -> Result<(), Error> {
     to.extend_from_slice(&value.version.to_be_bytes());
-    super::varint::write_unsigned_varint32(to, fit((value.voters.len() as i64) + 1, Place("/num_voters", "control_record.ksy#/types/voters_record/seq/1"))?)?;
+    super::varint::write_unsigned_varint32(to, fit((value.voters.len() as i64) + 1, &Place("/num_voters", "control_record.ksy#/types/voters_record/seq/1"))?)?;
     for item in &value.voters {
         write_registered_voter(to, item)?;
     }
@@ -550,12 +550,12 @@ impl<'a> RegisteredVoter<'a> {
 
 /// Reads `registered_voter`.
 pub fn read_registered_voter<'a>(input: &mut Input<'a>) -> Result<RegisteredVoter<'a>, Error> {
-    let voter_id = i32::from_be_bytes(input.array::<4>(Place("/voter_id", "control_record.ksy#/types/registered_voter/seq/0"))?);
-    let voter_directory_id = input.sized(16, Place("/voter_directory_id", "control_record.ksy#/types/registered_voter/seq/1"))?;
+    let voter_id = i32::from_be_bytes(input.array::<4>(&Place("/voter_id", "control_record.ksy#/types/registered_voter/seq/0"))?);
+    let voter_directory_id = input.sized(16, &Place("/voter_directory_id", "control_record.ksy#/types/registered_voter/seq/1"))?;
     let start = input.absolute();
-    let num_endpoints = super::varint::read_unsigned_varint32(input, Place("/num_endpoints", "control_record.ksy#/types/registered_voter/seq/2"))?;
+    let num_endpoints = super::varint::read_unsigned_varint32(input, &Place("/num_endpoints", "control_record.ksy#/types/registered_voter/seq/2"))?;
     if (i64::from(num_endpoints) < 1) || ((i64::from(num_endpoints) - 1) > (input.left() as i64)) {
-        return Err(Error::invalid(start, num_endpoints, Place("/num_endpoints", "control_record.ksy#/types/registered_voter/seq/2")));
+        return Err(Error::invalid(start, num_endpoints, &Place("/num_endpoints", "control_record.ksy#/types/registered_voter/seq/2")));
     }
     let mut endpoints = Vec::with_capacity(input.room(i64::from(num_endpoints) - 1, 5));
     for _ in 0..(i64::from(num_endpoints) - 1) {
@@ -571,7 +571,7 @@ pub fn read_registered_voter<'a>(input: &mut Input<'a>) -> Result<RegisteredVote
 pub fn write_registered_voter(to: &mut Vec<u8>, value: &RegisteredVoter<'_>) -> Result<(), Error> {
     to.extend_from_slice(&value.voter_id.to_be_bytes());
     to.extend_from_slice(value.voter_directory_id);
-    super::varint::write_unsigned_varint32(to, fit((value.endpoints.len() as i64) + 1, Place("/num_endpoints", "control_record.ksy#/types/registered_voter/seq/2"))?)?;
+    super::varint::write_unsigned_varint32(to, fit((value.endpoints.len() as i64) + 1, &Place("/num_endpoints", "control_record.ksy#/types/registered_voter/seq/2"))?)?;
     for item in &value.endpoints {
         write_endpoint(to, item)?;
     }
@@ -607,9 +607,9 @@ impl<'a> Endpoint<'a> {
 
 /// Reads `endpoint`.
 pub fn read_endpoint<'a>(input: &mut Input<'a>) -> Result<Endpoint<'a>, Error> {
-    let name = super::flexible::read_compact_string(input, Place("/name", "control_record.ksy#/types/endpoint/seq/0"))?;
-    let host = super::flexible::read_compact_string(input, Place("/host", "control_record.ksy#/types/endpoint/seq/1"))?;
-    let port = u16::from_be_bytes(input.array::<2>(Place("/port", "control_record.ksy#/types/endpoint/seq/2"))?);
+    let name = super::flexible::read_compact_string(input, &Place("/name", "control_record.ksy#/types/endpoint/seq/0"))?;
+    let host = super::flexible::read_compact_string(input, &Place("/host", "control_record.ksy#/types/endpoint/seq/1"))?;
+    let port = u16::from_be_bytes(input.array::<2>(&Place("/port", "control_record.ksy#/types/endpoint/seq/2"))?);
     let tagged_fields = super::flexible::read_tagged_fields(input).map_err(|error| error.inside("/tagged_fields"))?;
     Ok(Endpoint { name, host, port, tagged_fields })
 }
@@ -647,8 +647,8 @@ impl<'a> KraftVersionRange<'a> {
 
 /// Reads `kraft_version_range`.
 pub fn read_kraft_version_range<'a>(input: &mut Input<'a>) -> Result<KraftVersionRange<'a>, Error> {
-    let min_supported_version = i16::from_be_bytes(input.array::<2>(Place("/min_supported_version", "control_record.ksy#/types/kraft_version_range/seq/0"))?);
-    let max_supported_version = i16::from_be_bytes(input.array::<2>(Place("/max_supported_version", "control_record.ksy#/types/kraft_version_range/seq/1"))?);
+    let min_supported_version = i16::from_be_bytes(input.array::<2>(&Place("/min_supported_version", "control_record.ksy#/types/kraft_version_range/seq/0"))?);
+    let max_supported_version = i16::from_be_bytes(input.array::<2>(&Place("/max_supported_version", "control_record.ksy#/types/kraft_version_range/seq/1"))?);
     let tagged_fields = super::flexible::read_tagged_fields(input).map_err(|error| error.inside("/tagged_fields"))?;
     Ok(KraftVersionRange { min_supported_version, max_supported_version, tagged_fields })
 }

@@ -59,39 +59,39 @@ impl<'a> DelegationTokenRecord<'a> {
 /// Reads `delegation_token_record`.
 pub fn read_delegation_token_record<'a>(input: &mut Input<'a>) -> Result<DelegationTokenRecord<'a>, Error> {
     let start = input.absolute();
-    let frame_version = super::varint::read_unsigned_varint32(input, Place("/frame_version", "messages/cluster_metadata/delegation_token_record.ksy#/seq/0"))?;
+    let frame_version = super::varint::read_unsigned_varint32(input, &Place("/frame_version", "messages/cluster_metadata/delegation_token_record.ksy#/seq/0"))?;
     if i64::from(frame_version) != 1 {
-        return Err(Error::invalid(start, frame_version, Place("/frame_version", "messages/cluster_metadata/delegation_token_record.ksy#/seq/0")));
+        return Err(Error::invalid(start, frame_version, &Place("/frame_version", "messages/cluster_metadata/delegation_token_record.ksy#/seq/0")));
     }
     let start = input.absolute();
-    let api_key = super::varint::read_unsigned_varint32(input, Place("/api_key", "messages/cluster_metadata/delegation_token_record.ksy#/seq/1"))?;
+    let api_key = super::varint::read_unsigned_varint32(input, &Place("/api_key", "messages/cluster_metadata/delegation_token_record.ksy#/seq/1"))?;
     if i64::from(api_key) != 10 {
-        return Err(Error::invalid(start, api_key, Place("/api_key", "messages/cluster_metadata/delegation_token_record.ksy#/seq/1")));
+        return Err(Error::invalid(start, api_key, &Place("/api_key", "messages/cluster_metadata/delegation_token_record.ksy#/seq/1")));
     }
     let start = input.absolute();
-    let schema_version = super::varint::read_unsigned_varint32(input, Place("/schema_version", "messages/cluster_metadata/delegation_token_record.ksy#/seq/2"))?;
+    let schema_version = super::varint::read_unsigned_varint32(input, &Place("/schema_version", "messages/cluster_metadata/delegation_token_record.ksy#/seq/2"))?;
     if (i64::from(schema_version) < 0) || (i64::from(schema_version) > 0) {
-        return Err(Error::invalid(start, schema_version, Place("/schema_version", "messages/cluster_metadata/delegation_token_record.ksy#/seq/2")));
+        return Err(Error::invalid(start, schema_version, &Place("/schema_version", "messages/cluster_metadata/delegation_token_record.ksy#/seq/2")));
     }
-    let owner = super::flexible::read_compact_string(input, Place("/owner", "messages/cluster_metadata/delegation_token_record.ksy#/seq/3"))?;
-    let requester = super::flexible::read_compact_string(input, Place("/requester", "messages/cluster_metadata/delegation_token_record.ksy#/seq/4"))?;
+    let owner = super::flexible::read_compact_string(input, &Place("/owner", "messages/cluster_metadata/delegation_token_record.ksy#/seq/3"))?;
+    let requester = super::flexible::read_compact_string(input, &Place("/requester", "messages/cluster_metadata/delegation_token_record.ksy#/seq/4"))?;
     let start = input.absolute();
-    let num_renewers = super::varint::read_unsigned_varint32(input, Place("/num_renewers", "messages/cluster_metadata/delegation_token_record.ksy#/seq/5"))?;
+    let num_renewers = super::varint::read_unsigned_varint32(input, &Place("/num_renewers", "messages/cluster_metadata/delegation_token_record.ksy#/seq/5"))?;
     if (i64::from(num_renewers) < 1) || ((i64::from(num_renewers) - 1) > (input.left() as i64)) {
-        return Err(Error::invalid(start, num_renewers, Place("/num_renewers", "messages/cluster_metadata/delegation_token_record.ksy#/seq/5")));
+        return Err(Error::invalid(start, num_renewers, &Place("/num_renewers", "messages/cluster_metadata/delegation_token_record.ksy#/seq/5")));
     }
     let mut renewers = Vec::with_capacity(input.room(i64::from(num_renewers) - 1, 1));
     for _ in 0..(i64::from(num_renewers) - 1) {
-        let item = super::flexible::read_compact_string(input, Place("", "messages/cluster_metadata/delegation_token_record.ksy#/seq/6")).map_err(|error| error.inside_item("/renewers", renewers.len()))?;
+        let item = super::flexible::read_compact_string(input, &Place("", "messages/cluster_metadata/delegation_token_record.ksy#/seq/6")).map_err(|error| error.inside_item("/renewers", renewers.len()))?;
         renewers.push(item);
     }
-    let issue_timestamp = i64::from_be_bytes(input.array::<8>(Place("/issue_timestamp", "messages/cluster_metadata/delegation_token_record.ksy#/seq/7"))?);
-    let max_timestamp = i64::from_be_bytes(input.array::<8>(Place("/max_timestamp", "messages/cluster_metadata/delegation_token_record.ksy#/seq/8"))?);
-    let expiration_timestamp = i64::from_be_bytes(input.array::<8>(Place("/expiration_timestamp", "messages/cluster_metadata/delegation_token_record.ksy#/seq/9"))?);
-    let token_id = super::flexible::read_compact_string(input, Place("/token_id", "messages/cluster_metadata/delegation_token_record.ksy#/seq/10"))?;
+    let issue_timestamp = i64::from_be_bytes(input.array::<8>(&Place("/issue_timestamp", "messages/cluster_metadata/delegation_token_record.ksy#/seq/7"))?);
+    let max_timestamp = i64::from_be_bytes(input.array::<8>(&Place("/max_timestamp", "messages/cluster_metadata/delegation_token_record.ksy#/seq/8"))?);
+    let expiration_timestamp = i64::from_be_bytes(input.array::<8>(&Place("/expiration_timestamp", "messages/cluster_metadata/delegation_token_record.ksy#/seq/9"))?);
+    let token_id = super::flexible::read_compact_string(input, &Place("/token_id", "messages/cluster_metadata/delegation_token_record.ksy#/seq/10"))?;
     let tagged_fields = super::flexible::read_tagged_fields(input).map_err(|error| error.inside("/tagged_fields"))?;
     if !input.is_at_end() {
-        return Err(input.trailing(Place("/end", "messages/cluster_metadata/delegation_token_record.ksy#/seq/12")));
+        return Err(input.trailing(&Place("/end", "messages/cluster_metadata/delegation_token_record.ksy#/seq/12")));
     }
     Ok(DelegationTokenRecord { frame_version, api_key, schema_version, owner, requester, num_renewers, renewers, issue_timestamp, max_timestamp, expiration_timestamp, token_id, tagged_fields })
 }
@@ -103,7 +103,7 @@ pub fn write_delegation_token_record(to: &mut Vec<u8>, value: &DelegationTokenRe
     super::varint::write_unsigned_varint32(to, value.schema_version)?;
     super::flexible::write_compact_string(to, value.owner)?;
     super::flexible::write_compact_string(to, value.requester)?;
-    super::varint::write_unsigned_varint32(to, fit((value.renewers.len() as i64) + 1, Place("/num_renewers", "messages/cluster_metadata/delegation_token_record.ksy#/seq/5"))?)?;
+    super::varint::write_unsigned_varint32(to, fit((value.renewers.len() as i64) + 1, &Place("/num_renewers", "messages/cluster_metadata/delegation_token_record.ksy#/seq/5"))?)?;
     for item in &value.renewers {
         super::flexible::write_compact_string(to, *item)?;
     }

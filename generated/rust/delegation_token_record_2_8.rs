@@ -53,37 +53,37 @@ impl<'a> DelegationTokenRecord28<'a> {
 /// Reads `delegation_token_record_2_8`.
 pub fn read_delegation_token_record_2_8<'a>(input: &mut Input<'a>) -> Result<DelegationTokenRecord28<'a>, Error> {
     let start = input.absolute();
-    let frame_version = super::varint::read_unsigned_varint32(input, Place("/frame_version", "messages/cluster_metadata/delegation_token_record_2_8.ksy#/seq/0"))?;
+    let frame_version = super::varint::read_unsigned_varint32(input, &Place("/frame_version", "messages/cluster_metadata/delegation_token_record_2_8.ksy#/seq/0"))?;
     if i64::from(frame_version) != 0 {
-        return Err(Error::invalid(start, frame_version, Place("/frame_version", "messages/cluster_metadata/delegation_token_record_2_8.ksy#/seq/0")));
+        return Err(Error::invalid(start, frame_version, &Place("/frame_version", "messages/cluster_metadata/delegation_token_record_2_8.ksy#/seq/0")));
     }
     let start = input.absolute();
-    let api_key = super::varint::read_unsigned_varint32(input, Place("/api_key", "messages/cluster_metadata/delegation_token_record_2_8.ksy#/seq/1"))?;
+    let api_key = super::varint::read_unsigned_varint32(input, &Place("/api_key", "messages/cluster_metadata/delegation_token_record_2_8.ksy#/seq/1"))?;
     if i64::from(api_key) != 10 {
-        return Err(Error::invalid(start, api_key, Place("/api_key", "messages/cluster_metadata/delegation_token_record_2_8.ksy#/seq/1")));
+        return Err(Error::invalid(start, api_key, &Place("/api_key", "messages/cluster_metadata/delegation_token_record_2_8.ksy#/seq/1")));
     }
     let start = input.absolute();
-    let schema_version = super::varint::read_unsigned_varint32(input, Place("/schema_version", "messages/cluster_metadata/delegation_token_record_2_8.ksy#/seq/2"))?;
+    let schema_version = super::varint::read_unsigned_varint32(input, &Place("/schema_version", "messages/cluster_metadata/delegation_token_record_2_8.ksy#/seq/2"))?;
     if (i64::from(schema_version) < 0) || (i64::from(schema_version) > 0) {
-        return Err(Error::invalid(start, schema_version, Place("/schema_version", "messages/cluster_metadata/delegation_token_record_2_8.ksy#/seq/2")));
+        return Err(Error::invalid(start, schema_version, &Place("/schema_version", "messages/cluster_metadata/delegation_token_record_2_8.ksy#/seq/2")));
     }
-    let owner = super::primitive::read_plain_string(input, Place("/owner", "messages/cluster_metadata/delegation_token_record_2_8.ksy#/seq/3"))?;
+    let owner = super::primitive::read_plain_string(input, &Place("/owner", "messages/cluster_metadata/delegation_token_record_2_8.ksy#/seq/3"))?;
     let start = input.absolute();
-    let num_renewers = i32::from_be_bytes(input.array::<4>(Place("/num_renewers", "messages/cluster_metadata/delegation_token_record_2_8.ksy#/seq/4"))?);
+    let num_renewers = i32::from_be_bytes(input.array::<4>(&Place("/num_renewers", "messages/cluster_metadata/delegation_token_record_2_8.ksy#/seq/4"))?);
     if (i64::from(num_renewers) < 0) || (i64::from(num_renewers) > (input.left() as i64)) {
-        return Err(Error::invalid(start, num_renewers, Place("/num_renewers", "messages/cluster_metadata/delegation_token_record_2_8.ksy#/seq/4")));
+        return Err(Error::invalid(start, num_renewers, &Place("/num_renewers", "messages/cluster_metadata/delegation_token_record_2_8.ksy#/seq/4")));
     }
     let mut renewers = Vec::with_capacity(input.room(i64::from(num_renewers), 2));
     for _ in 0..i64::from(num_renewers) {
-        let item = super::primitive::read_plain_string(input, Place("", "messages/cluster_metadata/delegation_token_record_2_8.ksy#/seq/5")).map_err(|error| error.inside_item("/renewers", renewers.len()))?;
+        let item = super::primitive::read_plain_string(input, &Place("", "messages/cluster_metadata/delegation_token_record_2_8.ksy#/seq/5")).map_err(|error| error.inside_item("/renewers", renewers.len()))?;
         renewers.push(item);
     }
-    let issue_timestamp = i64::from_be_bytes(input.array::<8>(Place("/issue_timestamp", "messages/cluster_metadata/delegation_token_record_2_8.ksy#/seq/6"))?);
-    let max_timestamp = i64::from_be_bytes(input.array::<8>(Place("/max_timestamp", "messages/cluster_metadata/delegation_token_record_2_8.ksy#/seq/7"))?);
-    let expiration_timestamp = i64::from_be_bytes(input.array::<8>(Place("/expiration_timestamp", "messages/cluster_metadata/delegation_token_record_2_8.ksy#/seq/8"))?);
-    let token_id = super::primitive::read_plain_string(input, Place("/token_id", "messages/cluster_metadata/delegation_token_record_2_8.ksy#/seq/9"))?;
+    let issue_timestamp = i64::from_be_bytes(input.array::<8>(&Place("/issue_timestamp", "messages/cluster_metadata/delegation_token_record_2_8.ksy#/seq/6"))?);
+    let max_timestamp = i64::from_be_bytes(input.array::<8>(&Place("/max_timestamp", "messages/cluster_metadata/delegation_token_record_2_8.ksy#/seq/7"))?);
+    let expiration_timestamp = i64::from_be_bytes(input.array::<8>(&Place("/expiration_timestamp", "messages/cluster_metadata/delegation_token_record_2_8.ksy#/seq/8"))?);
+    let token_id = super::primitive::read_plain_string(input, &Place("/token_id", "messages/cluster_metadata/delegation_token_record_2_8.ksy#/seq/9"))?;
     if !input.is_at_end() {
-        return Err(input.trailing(Place("/end", "messages/cluster_metadata/delegation_token_record_2_8.ksy#/seq/10")));
+        return Err(input.trailing(&Place("/end", "messages/cluster_metadata/delegation_token_record_2_8.ksy#/seq/10")));
     }
     Ok(DelegationTokenRecord28 { frame_version, api_key, schema_version, owner, num_renewers, renewers, issue_timestamp, max_timestamp, expiration_timestamp, token_id })
 }
@@ -94,7 +94,7 @@ pub fn write_delegation_token_record_2_8(to: &mut Vec<u8>, value: &DelegationTok
     super::varint::write_unsigned_varint32(to, value.api_key)?;
     super::varint::write_unsigned_varint32(to, value.schema_version)?;
     super::primitive::write_plain_string(to, value.owner)?;
-    to.extend_from_slice(&fit::<i32>(value.renewers.len() as i64, Place("/num_renewers", "messages/cluster_metadata/delegation_token_record_2_8.ksy#/seq/4"))?.to_be_bytes());
+    to.extend_from_slice(&fit::<i32>(value.renewers.len() as i64, &Place("/num_renewers", "messages/cluster_metadata/delegation_token_record_2_8.ksy#/seq/4"))?.to_be_bytes());
     for item in &value.renewers {
         super::primitive::write_plain_string(to, *item)?;
     }

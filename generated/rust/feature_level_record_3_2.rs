@@ -44,26 +44,26 @@ impl<'a> FeatureLevelRecord32<'a> {
 /// Reads `feature_level_record_3_2`.
 pub fn read_feature_level_record_3_2<'a>(input: &mut Input<'a>) -> Result<FeatureLevelRecord32<'a>, Error> {
     let start = input.absolute();
-    let frame_version = super::varint::read_unsigned_varint32(input, Place("/frame_version", "messages/cluster_metadata/feature_level_record_3_2.ksy#/seq/0"))?;
+    let frame_version = super::varint::read_unsigned_varint32(input, &Place("/frame_version", "messages/cluster_metadata/feature_level_record_3_2.ksy#/seq/0"))?;
     if i64::from(frame_version) != 1 {
-        return Err(Error::invalid(start, frame_version, Place("/frame_version", "messages/cluster_metadata/feature_level_record_3_2.ksy#/seq/0")));
+        return Err(Error::invalid(start, frame_version, &Place("/frame_version", "messages/cluster_metadata/feature_level_record_3_2.ksy#/seq/0")));
     }
     let start = input.absolute();
-    let api_key = super::varint::read_unsigned_varint32(input, Place("/api_key", "messages/cluster_metadata/feature_level_record_3_2.ksy#/seq/1"))?;
+    let api_key = super::varint::read_unsigned_varint32(input, &Place("/api_key", "messages/cluster_metadata/feature_level_record_3_2.ksy#/seq/1"))?;
     if i64::from(api_key) != 12 {
-        return Err(Error::invalid(start, api_key, Place("/api_key", "messages/cluster_metadata/feature_level_record_3_2.ksy#/seq/1")));
+        return Err(Error::invalid(start, api_key, &Place("/api_key", "messages/cluster_metadata/feature_level_record_3_2.ksy#/seq/1")));
     }
     let start = input.absolute();
-    let schema_version = super::varint::read_unsigned_varint32(input, Place("/schema_version", "messages/cluster_metadata/feature_level_record_3_2.ksy#/seq/2"))?;
+    let schema_version = super::varint::read_unsigned_varint32(input, &Place("/schema_version", "messages/cluster_metadata/feature_level_record_3_2.ksy#/seq/2"))?;
     if (i64::from(schema_version) < 0) || (i64::from(schema_version) > 0) {
-        return Err(Error::invalid(start, schema_version, Place("/schema_version", "messages/cluster_metadata/feature_level_record_3_2.ksy#/seq/2")));
+        return Err(Error::invalid(start, schema_version, &Place("/schema_version", "messages/cluster_metadata/feature_level_record_3_2.ksy#/seq/2")));
     }
-    let name = super::flexible::read_compact_string(input, Place("/name", "messages/cluster_metadata/feature_level_record_3_2.ksy#/seq/3"))?;
-    let min_feature_level = i16::from_be_bytes(input.array::<2>(Place("/min_feature_level", "messages/cluster_metadata/feature_level_record_3_2.ksy#/seq/4"))?);
-    let max_feature_level = i16::from_be_bytes(input.array::<2>(Place("/max_feature_level", "messages/cluster_metadata/feature_level_record_3_2.ksy#/seq/5"))?);
+    let name = super::flexible::read_compact_string(input, &Place("/name", "messages/cluster_metadata/feature_level_record_3_2.ksy#/seq/3"))?;
+    let min_feature_level = i16::from_be_bytes(input.array::<2>(&Place("/min_feature_level", "messages/cluster_metadata/feature_level_record_3_2.ksy#/seq/4"))?);
+    let max_feature_level = i16::from_be_bytes(input.array::<2>(&Place("/max_feature_level", "messages/cluster_metadata/feature_level_record_3_2.ksy#/seq/5"))?);
     let tagged_fields = super::flexible::read_tagged_fields(input).map_err(|error| error.inside("/tagged_fields"))?;
     if !input.is_at_end() {
-        return Err(input.trailing(Place("/end", "messages/cluster_metadata/feature_level_record_3_2.ksy#/seq/7")));
+        return Err(input.trailing(&Place("/end", "messages/cluster_metadata/feature_level_record_3_2.ksy#/seq/7")));
     }
     Ok(FeatureLevelRecord32 { frame_version, api_key, schema_version, name, min_feature_level, max_feature_level, tagged_fields })
 }

@@ -32,7 +32,8 @@ pub fn write_flexible(to: &mut Vec<u8>, value: &Flexible) -> Result<(), Error> {
 }
 
 /// Reads `compact_string`.
-pub fn read_compact_string<'a>(input: &mut Input<'a>, place: Place) -> Result<&'a [u8], Error> {
+#[inline]
+pub fn read_compact_string<'a>(input: &mut Input<'a>, place: &Place) -> Result<&'a [u8], Error> {
     let start = input.absolute();
     let len_value = super::varint::read_unsigned_varint32(input, place)?;
     if (i64::from(len_value) < 1) || (i64::from(len_value) > 32768) {
@@ -44,13 +45,14 @@ pub fn read_compact_string<'a>(input: &mut Input<'a>, place: Place) -> Result<&'
 
 /// Writes `compact_string`.
 pub fn write_compact_string(to: &mut Vec<u8>, value: &[u8]) -> Result<(), Error> {
-    super::varint::write_unsigned_varint32(to, fit((value.len() as i64) + 1, Place("/len_value", "flexible.ksy#/types/compact_string/seq/0"))?)?;
+    super::varint::write_unsigned_varint32(to, fit((value.len() as i64) + 1, &Place("/len_value", "flexible.ksy#/types/compact_string/seq/0"))?)?;
     to.extend_from_slice(value);
     Ok(())
 }
 
 /// Reads `compact_nullable_string`.
-pub fn read_compact_nullable_string<'a>(input: &mut Input<'a>, place: Place) -> Result<Option<&'a [u8]>, Error> {
+#[inline]
+pub fn read_compact_nullable_string<'a>(input: &mut Input<'a>, place: &Place) -> Result<Option<&'a [u8]>, Error> {
     let start = input.absolute();
     let len_value = super::varint::read_unsigned_varint32(input, place)?;
     if i64::from(len_value) > 32768 {
@@ -67,7 +69,7 @@ pub fn read_compact_nullable_string<'a>(input: &mut Input<'a>, place: Place) -> 
 
 /// Writes `compact_nullable_string`.
 pub fn write_compact_nullable_string(to: &mut Vec<u8>, value: Option<&[u8]>) -> Result<(), Error> {
-    super::varint::write_unsigned_varint32(to, fit((value.as_ref().map_or(-1, |items| items.len() as i64)) + 1, Place("/len_value", "flexible.ksy#/types/compact_nullable_string/seq/0"))?)?;
+    super::varint::write_unsigned_varint32(to, fit((value.as_ref().map_or(-1, |items| items.len() as i64)) + 1, &Place("/len_value", "flexible.ksy#/types/compact_nullable_string/seq/0"))?)?;
     if let Some(found) = value {
         to.extend_from_slice(found);
     }
@@ -75,7 +77,8 @@ pub fn write_compact_nullable_string(to: &mut Vec<u8>, value: Option<&[u8]>) -> 
 }
 
 /// Reads `compact_byte_array`.
-pub fn read_compact_byte_array<'a>(input: &mut Input<'a>, place: Place) -> Result<&'a [u8], Error> {
+#[inline]
+pub fn read_compact_byte_array<'a>(input: &mut Input<'a>, place: &Place) -> Result<&'a [u8], Error> {
     let start = input.absolute();
     let len_value = super::varint::read_unsigned_varint32(input, place)?;
     if i64::from(len_value) < 1 {
@@ -87,13 +90,14 @@ pub fn read_compact_byte_array<'a>(input: &mut Input<'a>, place: Place) -> Resul
 
 /// Writes `compact_byte_array`.
 pub fn write_compact_byte_array(to: &mut Vec<u8>, value: &[u8]) -> Result<(), Error> {
-    super::varint::write_unsigned_varint32(to, fit((value.len() as i64) + 1, Place("/len_value", "flexible.ksy#/types/compact_byte_array/seq/0"))?)?;
+    super::varint::write_unsigned_varint32(to, fit((value.len() as i64) + 1, &Place("/len_value", "flexible.ksy#/types/compact_byte_array/seq/0"))?)?;
     to.extend_from_slice(value);
     Ok(())
 }
 
 /// Reads `compact_nullable_byte_array`.
-pub fn read_compact_nullable_byte_array<'a>(input: &mut Input<'a>, place: Place) -> Result<Option<&'a [u8]>, Error> {
+#[inline]
+pub fn read_compact_nullable_byte_array<'a>(input: &mut Input<'a>, place: &Place) -> Result<Option<&'a [u8]>, Error> {
     let start = input.absolute();
     let len_value = super::varint::read_unsigned_varint32(input, place)?;
     let value = if (i64::from(len_value) - 1) >= 0 {
@@ -107,7 +111,7 @@ pub fn read_compact_nullable_byte_array<'a>(input: &mut Input<'a>, place: Place)
 
 /// Writes `compact_nullable_byte_array`.
 pub fn write_compact_nullable_byte_array(to: &mut Vec<u8>, value: Option<&[u8]>) -> Result<(), Error> {
-    super::varint::write_unsigned_varint32(to, fit((value.as_ref().map_or(-1, |items| items.len() as i64)) + 1, Place("/len_value", "flexible.ksy#/types/compact_nullable_byte_array/seq/0"))?)?;
+    super::varint::write_unsigned_varint32(to, fit((value.as_ref().map_or(-1, |items| items.len() as i64)) + 1, &Place("/len_value", "flexible.ksy#/types/compact_nullable_byte_array/seq/0"))?)?;
     if let Some(found) = value {
         to.extend_from_slice(found);
     }
@@ -138,16 +142,16 @@ impl<'a> TaggedFields<'a> {
 /// Reads `tagged_fields`.
 pub fn read_tagged_fields<'a>(input: &mut Input<'a>) -> Result<TaggedFields<'a>, Error> {
     let start = input.absolute();
-    let num_fields = super::varint::read_unsigned_varint32(input, Place("/num_fields", "flexible.ksy#/types/tagged_fields/seq/0"))?;
+    let num_fields = super::varint::read_unsigned_varint32(input, &Place("/num_fields", "flexible.ksy#/types/tagged_fields/seq/0"))?;
     if (i64::from(num_fields) < 0) || (i64::from(num_fields) > (input.left() as i64)) {
-        return Err(Error::invalid(start, num_fields, Place("/num_fields", "flexible.ksy#/types/tagged_fields/seq/0")));
+        return Err(Error::invalid(start, num_fields, &Place("/num_fields", "flexible.ksy#/types/tagged_fields/seq/0")));
     }
     let mut fields = Vec::with_capacity(input.room(i64::from(num_fields), 2));
     for _ in 0..i64::from(num_fields) {
         let start = input.absolute();
         let item = read_tagged_field(input).map_err(|error| error.inside_item("/fields", fields.len()))?;
         if fields.last().is_some_and(|last: &TaggedField<'_>| item.tag <= last.tag) {
-            let error = Error::invalid(start, item.tag, Place("/tag", "flexible.ksy#/types/tagged_field/seq/0"));
+            let error = Error::invalid(start, item.tag, &Place("/tag", "flexible.ksy#/types/tagged_field/seq/0"));
             return Err(error.inside_item("/fields", fields.len()));
         }
         fields.push(item);
@@ -157,7 +161,7 @@ pub fn read_tagged_fields<'a>(input: &mut Input<'a>) -> Result<TaggedFields<'a>,
 
 /// Writes `tagged_fields`.
 pub fn write_tagged_fields(to: &mut Vec<u8>, value: &TaggedFields<'_>) -> Result<(), Error> {
-    super::varint::write_unsigned_varint32(to, fit(value.fields.len() as i64, Place("/num_fields", "flexible.ksy#/types/tagged_fields/seq/0"))?)?;
+    super::varint::write_unsigned_varint32(to, fit(value.fields.len() as i64, &Place("/num_fields", "flexible.ksy#/types/tagged_fields/seq/0"))?)?;
     for item in &value.fields {
         write_tagged_field(to, item)?;
     }
@@ -188,20 +192,20 @@ impl<'a> TaggedField<'a> {
 
 /// Reads `tagged_field`.
 pub fn read_tagged_field<'a>(input: &mut Input<'a>) -> Result<TaggedField<'a>, Error> {
-    let tag = super::varint::read_unsigned_varint32(input, Place("/tag", "flexible.ksy#/types/tagged_field/seq/0"))?;
+    let tag = super::varint::read_unsigned_varint32(input, &Place("/tag", "flexible.ksy#/types/tagged_field/seq/0"))?;
     let start = input.absolute();
-    let len_data = super::varint::read_unsigned_varint32(input, Place("/len_data", "flexible.ksy#/types/tagged_field/seq/1"))?;
+    let len_data = super::varint::read_unsigned_varint32(input, &Place("/len_data", "flexible.ksy#/types/tagged_field/seq/1"))?;
     if i64::from(len_data) < 0 {
-        return Err(Error::invalid(start, len_data, Place("/len_data", "flexible.ksy#/types/tagged_field/seq/1")));
+        return Err(Error::invalid(start, len_data, &Place("/len_data", "flexible.ksy#/types/tagged_field/seq/1")));
     }
-    let data = input.sized(i64::from(len_data), Place("/data", "flexible.ksy#/types/tagged_field/seq/2"))?;
+    let data = input.sized(i64::from(len_data), &Place("/data", "flexible.ksy#/types/tagged_field/seq/2"))?;
     Ok(TaggedField { tag, len_data, data })
 }
 
 /// Writes `tagged_field`.
 pub fn write_tagged_field(to: &mut Vec<u8>, value: &TaggedField<'_>) -> Result<(), Error> {
     super::varint::write_unsigned_varint32(to, value.tag)?;
-    super::varint::write_unsigned_varint32(to, fit(value.data.len() as i64, Place("/len_data", "flexible.ksy#/types/tagged_field/seq/1"))?)?;
+    super::varint::write_unsigned_varint32(to, fit(value.data.len() as i64, &Place("/len_data", "flexible.ksy#/types/tagged_field/seq/1"))?)?;
     to.extend_from_slice(value.data);
     Ok(())
 }

@@ -31,18 +31,18 @@ impl<'a> GroupMetadataKey<'a> {
 /// Reads `group_metadata_key`.
 pub fn read_group_metadata_key<'a>(input: &mut Input<'a>) -> Result<GroupMetadataKey<'a>, Error> {
     let start = input.absolute();
-    let record_type = i16::from_be_bytes(input.array::<2>(Place("/record_type", "messages/consumer_offsets/group_metadata_key.ksy#/seq/0"))?);
+    let record_type = i16::from_be_bytes(input.array::<2>(&Place("/record_type", "messages/consumer_offsets/group_metadata_key.ksy#/seq/0"))?);
     if i64::from(record_type) != 2 {
-        return Err(Error::invalid(start, record_type, Place("/record_type", "messages/consumer_offsets/group_metadata_key.ksy#/seq/0")));
+        return Err(Error::invalid(start, record_type, &Place("/record_type", "messages/consumer_offsets/group_metadata_key.ksy#/seq/0")));
     }
-    let group = super::primitive::read_plain_string(input, Place("/group", "messages/consumer_offsets/group_metadata_key.ksy#/seq/1"))?;
+    let group = super::primitive::read_plain_string(input, &Place("/group", "messages/consumer_offsets/group_metadata_key.ksy#/seq/1"))?;
     let unused = input.rest();
     Ok(GroupMetadataKey { record_type, group, unused })
 }
 
 /// Writes `group_metadata_key`.
 pub fn write_group_metadata_key(to: &mut Vec<u8>, value: &GroupMetadataKey<'_>) -> Result<(), Error> {
-    to.extend_from_slice(&fit::<i16>(2, Place("/record_type", "messages/consumer_offsets/group_metadata_key.ksy#/seq/0"))?.to_be_bytes());
+    to.extend_from_slice(&fit::<i16>(2, &Place("/record_type", "messages/consumer_offsets/group_metadata_key.ksy#/seq/0"))?.to_be_bytes());
     super::primitive::write_plain_string(to, value.group)?;
     to.extend_from_slice(value.unused);
     Ok(())

@@ -31,12 +31,12 @@ impl<'a> GroupMetadataValue<'a> {
 /// Reads `group_metadata_value`.
 pub fn read_group_metadata_value<'a>(input: &mut Input<'a>) -> Result<GroupMetadataValue<'a>, Error> {
     let start = input.absolute();
-    let schema_version = i16::from_be_bytes(input.array::<2>(Place("/schema_version", "messages/consumer_offsets/group_metadata_value.ksy#/seq/0"))?);
+    let schema_version = i16::from_be_bytes(input.array::<2>(&Place("/schema_version", "messages/consumer_offsets/group_metadata_value.ksy#/seq/0"))?);
     if i64::from(schema_version) < 0 {
-        return Err(Error::invalid(start, schema_version, Place("/schema_version", "messages/consumer_offsets/group_metadata_value.ksy#/seq/0")));
+        return Err(Error::invalid(start, schema_version, &Place("/schema_version", "messages/consumer_offsets/group_metadata_value.ksy#/seq/0")));
     }
     if i64::from(schema_version) > 4 {
-        return Err(Error::invalid(start, schema_version, Place("/schema_version", "messages/consumer_offsets/group_metadata_value.ksy#/seq/0")));
+        return Err(Error::invalid(start, schema_version, &Place("/schema_version", "messages/consumer_offsets/group_metadata_value.ksy#/seq/0")));
     }
     let body = read_versioned_body(input, i64::from(schema_version)).map_err(|error| error.inside("/body"))?;
     let unused = input.rest();
@@ -95,24 +95,24 @@ impl<'a> MemberMetadataRigid<'a> {
 
 /// Reads `member_metadata_rigid`.
 pub fn read_member_metadata_rigid<'a>(input: &mut Input<'a>, version: i64) -> Result<MemberMetadataRigid<'a>, Error> {
-    let member_id = super::primitive::read_plain_string(input, Place("/member_id", "messages/consumer_offsets/group_metadata_value.ksy#/types/member_metadata_rigid/seq/0"))?;
+    let member_id = super::primitive::read_plain_string(input, &Place("/member_id", "messages/consumer_offsets/group_metadata_value.ksy#/types/member_metadata_rigid/seq/0"))?;
     let group_instance_id = if version >= 3 {
-        let group_instance_id = super::primitive::read_nullable_string(input, Place("/group_instance_id", "messages/consumer_offsets/group_metadata_value.ksy#/types/member_metadata_rigid/seq/1"))?;
+        let group_instance_id = super::primitive::read_nullable_string(input, &Place("/group_instance_id", "messages/consumer_offsets/group_metadata_value.ksy#/types/member_metadata_rigid/seq/1"))?;
         group_instance_id
     } else {
         None
     };
-    let client_id = super::primitive::read_plain_string(input, Place("/client_id", "messages/consumer_offsets/group_metadata_value.ksy#/types/member_metadata_rigid/seq/2"))?;
-    let client_host = super::primitive::read_plain_string(input, Place("/client_host", "messages/consumer_offsets/group_metadata_value.ksy#/types/member_metadata_rigid/seq/3"))?;
+    let client_id = super::primitive::read_plain_string(input, &Place("/client_id", "messages/consumer_offsets/group_metadata_value.ksy#/types/member_metadata_rigid/seq/2"))?;
+    let client_host = super::primitive::read_plain_string(input, &Place("/client_host", "messages/consumer_offsets/group_metadata_value.ksy#/types/member_metadata_rigid/seq/3"))?;
     let rebalance_timeout = if version >= 1 {
-        let rebalance_timeout = i32::from_be_bytes(input.array::<4>(Place("/rebalance_timeout", "messages/consumer_offsets/group_metadata_value.ksy#/types/member_metadata_rigid/seq/4"))?);
+        let rebalance_timeout = i32::from_be_bytes(input.array::<4>(&Place("/rebalance_timeout", "messages/consumer_offsets/group_metadata_value.ksy#/types/member_metadata_rigid/seq/4"))?);
         Some(rebalance_timeout)
     } else {
         None
     };
-    let session_timeout = i32::from_be_bytes(input.array::<4>(Place("/session_timeout", "messages/consumer_offsets/group_metadata_value.ksy#/types/member_metadata_rigid/seq/5"))?);
-    let subscription = super::primitive::read_byte_array(input, Place("/subscription", "messages/consumer_offsets/group_metadata_value.ksy#/types/member_metadata_rigid/seq/6"))?;
-    let assignment = super::primitive::read_byte_array(input, Place("/assignment", "messages/consumer_offsets/group_metadata_value.ksy#/types/member_metadata_rigid/seq/7"))?;
+    let session_timeout = i32::from_be_bytes(input.array::<4>(&Place("/session_timeout", "messages/consumer_offsets/group_metadata_value.ksy#/types/member_metadata_rigid/seq/5"))?);
+    let subscription = super::primitive::read_byte_array(input, &Place("/subscription", "messages/consumer_offsets/group_metadata_value.ksy#/types/member_metadata_rigid/seq/6"))?;
+    let assignment = super::primitive::read_byte_array(input, &Place("/assignment", "messages/consumer_offsets/group_metadata_value.ksy#/types/member_metadata_rigid/seq/7"))?;
     Ok(MemberMetadataRigid { version, member_id, group_instance_id, client_id, client_host, rebalance_timeout, session_timeout, subscription, assignment })
 }
 
@@ -172,20 +172,20 @@ impl<'a> RigidBody<'a> {
 
 /// Reads `rigid_body`.
 pub fn read_rigid_body<'a>(input: &mut Input<'a>, version: i64) -> Result<RigidBody<'a>, Error> {
-    let protocol_type = super::primitive::read_plain_string(input, Place("/protocol_type", "messages/consumer_offsets/group_metadata_value.ksy#/types/rigid_body/seq/0"))?;
-    let generation = i32::from_be_bytes(input.array::<4>(Place("/generation", "messages/consumer_offsets/group_metadata_value.ksy#/types/rigid_body/seq/1"))?);
-    let protocol = super::primitive::read_nullable_string(input, Place("/protocol", "messages/consumer_offsets/group_metadata_value.ksy#/types/rigid_body/seq/2"))?;
-    let leader = super::primitive::read_nullable_string(input, Place("/leader", "messages/consumer_offsets/group_metadata_value.ksy#/types/rigid_body/seq/3"))?;
+    let protocol_type = super::primitive::read_plain_string(input, &Place("/protocol_type", "messages/consumer_offsets/group_metadata_value.ksy#/types/rigid_body/seq/0"))?;
+    let generation = i32::from_be_bytes(input.array::<4>(&Place("/generation", "messages/consumer_offsets/group_metadata_value.ksy#/types/rigid_body/seq/1"))?);
+    let protocol = super::primitive::read_nullable_string(input, &Place("/protocol", "messages/consumer_offsets/group_metadata_value.ksy#/types/rigid_body/seq/2"))?;
+    let leader = super::primitive::read_nullable_string(input, &Place("/leader", "messages/consumer_offsets/group_metadata_value.ksy#/types/rigid_body/seq/3"))?;
     let current_state_timestamp = if version >= 2 {
-        let current_state_timestamp = i64::from_be_bytes(input.array::<8>(Place("/current_state_timestamp", "messages/consumer_offsets/group_metadata_value.ksy#/types/rigid_body/seq/4"))?);
+        let current_state_timestamp = i64::from_be_bytes(input.array::<8>(&Place("/current_state_timestamp", "messages/consumer_offsets/group_metadata_value.ksy#/types/rigid_body/seq/4"))?);
         Some(current_state_timestamp)
     } else {
         None
     };
     let start = input.absolute();
-    let num_members = i32::from_be_bytes(input.array::<4>(Place("/num_members", "messages/consumer_offsets/group_metadata_value.ksy#/types/rigid_body/seq/5"))?);
+    let num_members = i32::from_be_bytes(input.array::<4>(&Place("/num_members", "messages/consumer_offsets/group_metadata_value.ksy#/types/rigid_body/seq/5"))?);
     if (i64::from(num_members) < 0) || (i64::from(num_members) > (input.left() as i64)) {
-        return Err(Error::invalid(start, num_members, Place("/num_members", "messages/consumer_offsets/group_metadata_value.ksy#/types/rigid_body/seq/5")));
+        return Err(Error::invalid(start, num_members, &Place("/num_members", "messages/consumer_offsets/group_metadata_value.ksy#/types/rigid_body/seq/5")));
     }
     let mut members = Vec::with_capacity(input.room(i64::from(num_members), 18));
     for _ in 0..i64::from(num_members) {
@@ -204,7 +204,7 @@ pub fn write_rigid_body(to: &mut Vec<u8>, value: &RigidBody<'_>) -> Result<(), E
     if let Some(found) = &value.current_state_timestamp {
         to.extend_from_slice(&found.to_be_bytes());
     }
-    to.extend_from_slice(&fit::<i32>(value.members.len() as i64, Place("/num_members", "messages/consumer_offsets/group_metadata_value.ksy#/types/rigid_body/seq/5"))?.to_be_bytes());
+    to.extend_from_slice(&fit::<i32>(value.members.len() as i64, &Place("/num_members", "messages/consumer_offsets/group_metadata_value.ksy#/types/rigid_body/seq/5"))?.to_be_bytes());
     for item in &value.members {
         write_member_metadata_rigid(to, item)?;
     }
@@ -256,14 +256,14 @@ impl<'a> MemberMetadataFlexible<'a> {
 
 /// Reads `member_metadata_flexible`.
 pub fn read_member_metadata_flexible<'a>(input: &mut Input<'a>) -> Result<MemberMetadataFlexible<'a>, Error> {
-    let member_id = super::flexible::read_compact_string(input, Place("/member_id", "messages/consumer_offsets/group_metadata_value.ksy#/types/member_metadata_flexible/seq/0"))?;
-    let group_instance_id = super::flexible::read_compact_nullable_string(input, Place("/group_instance_id", "messages/consumer_offsets/group_metadata_value.ksy#/types/member_metadata_flexible/seq/1"))?;
-    let client_id = super::flexible::read_compact_string(input, Place("/client_id", "messages/consumer_offsets/group_metadata_value.ksy#/types/member_metadata_flexible/seq/2"))?;
-    let client_host = super::flexible::read_compact_string(input, Place("/client_host", "messages/consumer_offsets/group_metadata_value.ksy#/types/member_metadata_flexible/seq/3"))?;
-    let rebalance_timeout = i32::from_be_bytes(input.array::<4>(Place("/rebalance_timeout", "messages/consumer_offsets/group_metadata_value.ksy#/types/member_metadata_flexible/seq/4"))?);
-    let session_timeout = i32::from_be_bytes(input.array::<4>(Place("/session_timeout", "messages/consumer_offsets/group_metadata_value.ksy#/types/member_metadata_flexible/seq/5"))?);
-    let subscription = super::flexible::read_compact_byte_array(input, Place("/subscription", "messages/consumer_offsets/group_metadata_value.ksy#/types/member_metadata_flexible/seq/6"))?;
-    let assignment = super::flexible::read_compact_byte_array(input, Place("/assignment", "messages/consumer_offsets/group_metadata_value.ksy#/types/member_metadata_flexible/seq/7"))?;
+    let member_id = super::flexible::read_compact_string(input, &Place("/member_id", "messages/consumer_offsets/group_metadata_value.ksy#/types/member_metadata_flexible/seq/0"))?;
+    let group_instance_id = super::flexible::read_compact_nullable_string(input, &Place("/group_instance_id", "messages/consumer_offsets/group_metadata_value.ksy#/types/member_metadata_flexible/seq/1"))?;
+    let client_id = super::flexible::read_compact_string(input, &Place("/client_id", "messages/consumer_offsets/group_metadata_value.ksy#/types/member_metadata_flexible/seq/2"))?;
+    let client_host = super::flexible::read_compact_string(input, &Place("/client_host", "messages/consumer_offsets/group_metadata_value.ksy#/types/member_metadata_flexible/seq/3"))?;
+    let rebalance_timeout = i32::from_be_bytes(input.array::<4>(&Place("/rebalance_timeout", "messages/consumer_offsets/group_metadata_value.ksy#/types/member_metadata_flexible/seq/4"))?);
+    let session_timeout = i32::from_be_bytes(input.array::<4>(&Place("/session_timeout", "messages/consumer_offsets/group_metadata_value.ksy#/types/member_metadata_flexible/seq/5"))?);
+    let subscription = super::flexible::read_compact_byte_array(input, &Place("/subscription", "messages/consumer_offsets/group_metadata_value.ksy#/types/member_metadata_flexible/seq/6"))?;
+    let assignment = super::flexible::read_compact_byte_array(input, &Place("/assignment", "messages/consumer_offsets/group_metadata_value.ksy#/types/member_metadata_flexible/seq/7"))?;
     let tagged_fields = super::flexible::read_tagged_fields(input).map_err(|error| error.inside("/tagged_fields"))?;
     Ok(MemberMetadataFlexible { member_id, group_instance_id, client_id, client_host, rebalance_timeout, session_timeout, subscription, assignment, tagged_fields })
 }
@@ -322,15 +322,15 @@ impl<'a> FlexibleBody<'a> {
 
 /// Reads `flexible_body`.
 pub fn read_flexible_body<'a>(input: &mut Input<'a>) -> Result<FlexibleBody<'a>, Error> {
-    let protocol_type = super::flexible::read_compact_string(input, Place("/protocol_type", "messages/consumer_offsets/group_metadata_value.ksy#/types/flexible_body/seq/0"))?;
-    let generation = i32::from_be_bytes(input.array::<4>(Place("/generation", "messages/consumer_offsets/group_metadata_value.ksy#/types/flexible_body/seq/1"))?);
-    let protocol = super::flexible::read_compact_nullable_string(input, Place("/protocol", "messages/consumer_offsets/group_metadata_value.ksy#/types/flexible_body/seq/2"))?;
-    let leader = super::flexible::read_compact_nullable_string(input, Place("/leader", "messages/consumer_offsets/group_metadata_value.ksy#/types/flexible_body/seq/3"))?;
-    let current_state_timestamp = i64::from_be_bytes(input.array::<8>(Place("/current_state_timestamp", "messages/consumer_offsets/group_metadata_value.ksy#/types/flexible_body/seq/4"))?);
+    let protocol_type = super::flexible::read_compact_string(input, &Place("/protocol_type", "messages/consumer_offsets/group_metadata_value.ksy#/types/flexible_body/seq/0"))?;
+    let generation = i32::from_be_bytes(input.array::<4>(&Place("/generation", "messages/consumer_offsets/group_metadata_value.ksy#/types/flexible_body/seq/1"))?);
+    let protocol = super::flexible::read_compact_nullable_string(input, &Place("/protocol", "messages/consumer_offsets/group_metadata_value.ksy#/types/flexible_body/seq/2"))?;
+    let leader = super::flexible::read_compact_nullable_string(input, &Place("/leader", "messages/consumer_offsets/group_metadata_value.ksy#/types/flexible_body/seq/3"))?;
+    let current_state_timestamp = i64::from_be_bytes(input.array::<8>(&Place("/current_state_timestamp", "messages/consumer_offsets/group_metadata_value.ksy#/types/flexible_body/seq/4"))?);
     let start = input.absolute();
-    let num_members = super::varint::read_unsigned_varint32(input, Place("/num_members", "messages/consumer_offsets/group_metadata_value.ksy#/types/flexible_body/seq/5"))?;
+    let num_members = super::varint::read_unsigned_varint32(input, &Place("/num_members", "messages/consumer_offsets/group_metadata_value.ksy#/types/flexible_body/seq/5"))?;
     if (i64::from(num_members) < 1) || ((i64::from(num_members) - 1) > (input.left() as i64)) {
-        return Err(Error::invalid(start, num_members, Place("/num_members", "messages/consumer_offsets/group_metadata_value.ksy#/types/flexible_body/seq/5")));
+        return Err(Error::invalid(start, num_members, &Place("/num_members", "messages/consumer_offsets/group_metadata_value.ksy#/types/flexible_body/seq/5")));
     }
     let mut members = Vec::with_capacity(input.room(i64::from(num_members) - 1, 15));
     for _ in 0..(i64::from(num_members) - 1) {
@@ -348,7 +348,7 @@ pub fn write_flexible_body(to: &mut Vec<u8>, value: &FlexibleBody<'_>) -> Result
     super::flexible::write_compact_nullable_string(to, value.protocol)?;
     super::flexible::write_compact_nullable_string(to, value.leader)?;
     to.extend_from_slice(&value.current_state_timestamp.to_be_bytes());
-    super::varint::write_unsigned_varint32(to, fit((value.members.len() as i64) + 1, Place("/num_members", "messages/consumer_offsets/group_metadata_value.ksy#/types/flexible_body/seq/5"))?)?;
+    super::varint::write_unsigned_varint32(to, fit((value.members.len() as i64) + 1, &Place("/num_members", "messages/consumer_offsets/group_metadata_value.ksy#/types/flexible_body/seq/5"))?)?;
     for item in &value.members {
         write_member_metadata_flexible(to, item)?;
     }

@@ -115,8 +115,8 @@ impl OffsetIndexEntry {
 
 /// Reads `offset_index_entry`.
 pub fn read_offset_index_entry(input: &mut Input<'_>, base_offset: i64) -> Result<OffsetIndexEntry, Error> {
-    let relative_offset = i32::from_be_bytes(input.array::<4>(Place("/relative_offset", "index.ksy#/types/offset_index_entry/seq/0"))?);
-    let position = i32::from_be_bytes(input.array::<4>(Place("/position", "index.ksy#/types/offset_index_entry/seq/1"))?);
+    let relative_offset = i32::from_be_bytes(input.array::<4>(&Place("/relative_offset", "index.ksy#/types/offset_index_entry/seq/0"))?);
+    let position = i32::from_be_bytes(input.array::<4>(&Place("/position", "index.ksy#/types/offset_index_entry/seq/1"))?);
     Ok(OffsetIndexEntry { base_offset, relative_offset, position })
 }
 
@@ -196,8 +196,8 @@ impl TimeIndexEntry {
 
 /// Reads `time_index_entry`.
 pub fn read_time_index_entry(input: &mut Input<'_>, base_offset: i64) -> Result<TimeIndexEntry, Error> {
-    let timestamp = i64::from_be_bytes(input.array::<8>(Place("/timestamp", "index.ksy#/types/time_index_entry/seq/0"))?);
-    let relative_offset = i32::from_be_bytes(input.array::<4>(Place("/relative_offset", "index.ksy#/types/time_index_entry/seq/1"))?);
+    let timestamp = i64::from_be_bytes(input.array::<8>(&Place("/timestamp", "index.ksy#/types/time_index_entry/seq/0"))?);
+    let relative_offset = i32::from_be_bytes(input.array::<4>(&Place("/relative_offset", "index.ksy#/types/time_index_entry/seq/1"))?);
     Ok(TimeIndexEntry { base_offset, timestamp, relative_offset })
 }
 

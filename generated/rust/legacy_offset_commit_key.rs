@@ -37,20 +37,20 @@ impl<'a> LegacyOffsetCommitKey<'a> {
 /// Reads `legacy_offset_commit_key`.
 pub fn read_legacy_offset_commit_key<'a>(input: &mut Input<'a>) -> Result<LegacyOffsetCommitKey<'a>, Error> {
     let start = input.absolute();
-    let record_type = i16::from_be_bytes(input.array::<2>(Place("/record_type", "messages/consumer_offsets/legacy_offset_commit_key.ksy#/seq/0"))?);
+    let record_type = i16::from_be_bytes(input.array::<2>(&Place("/record_type", "messages/consumer_offsets/legacy_offset_commit_key.ksy#/seq/0"))?);
     if i64::from(record_type) != 0 {
-        return Err(Error::invalid(start, record_type, Place("/record_type", "messages/consumer_offsets/legacy_offset_commit_key.ksy#/seq/0")));
+        return Err(Error::invalid(start, record_type, &Place("/record_type", "messages/consumer_offsets/legacy_offset_commit_key.ksy#/seq/0")));
     }
-    let group = super::primitive::read_plain_string(input, Place("/group", "messages/consumer_offsets/legacy_offset_commit_key.ksy#/seq/1"))?;
-    let topic = super::primitive::read_plain_string(input, Place("/topic", "messages/consumer_offsets/legacy_offset_commit_key.ksy#/seq/2"))?;
-    let partition = i32::from_be_bytes(input.array::<4>(Place("/partition", "messages/consumer_offsets/legacy_offset_commit_key.ksy#/seq/3"))?);
+    let group = super::primitive::read_plain_string(input, &Place("/group", "messages/consumer_offsets/legacy_offset_commit_key.ksy#/seq/1"))?;
+    let topic = super::primitive::read_plain_string(input, &Place("/topic", "messages/consumer_offsets/legacy_offset_commit_key.ksy#/seq/2"))?;
+    let partition = i32::from_be_bytes(input.array::<4>(&Place("/partition", "messages/consumer_offsets/legacy_offset_commit_key.ksy#/seq/3"))?);
     let unused = input.rest();
     Ok(LegacyOffsetCommitKey { record_type, group, topic, partition, unused })
 }
 
 /// Writes `legacy_offset_commit_key`.
 pub fn write_legacy_offset_commit_key(to: &mut Vec<u8>, value: &LegacyOffsetCommitKey<'_>) -> Result<(), Error> {
-    to.extend_from_slice(&fit::<i16>(0, Place("/record_type", "messages/consumer_offsets/legacy_offset_commit_key.ksy#/seq/0"))?.to_be_bytes());
+    to.extend_from_slice(&fit::<i16>(0, &Place("/record_type", "messages/consumer_offsets/legacy_offset_commit_key.ksy#/seq/0"))?.to_be_bytes());
     super::primitive::write_plain_string(to, value.group)?;
     super::primitive::write_plain_string(to, value.topic)?;
     to.extend_from_slice(&value.partition.to_be_bytes());

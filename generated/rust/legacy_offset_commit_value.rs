@@ -37,20 +37,20 @@ impl<'a> LegacyOffsetCommitValue<'a> {
 /// Reads `legacy_offset_commit_value`.
 pub fn read_legacy_offset_commit_value<'a>(input: &mut Input<'a>) -> Result<LegacyOffsetCommitValue<'a>, Error> {
     let start = input.absolute();
-    let schema_version = i16::from_be_bytes(input.array::<2>(Place("/schema_version", "messages/consumer_offsets/legacy_offset_commit_value.ksy#/seq/0"))?);
+    let schema_version = i16::from_be_bytes(input.array::<2>(&Place("/schema_version", "messages/consumer_offsets/legacy_offset_commit_value.ksy#/seq/0"))?);
     if i64::from(schema_version) != 0 {
-        return Err(Error::invalid(start, schema_version, Place("/schema_version", "messages/consumer_offsets/legacy_offset_commit_value.ksy#/seq/0")));
+        return Err(Error::invalid(start, schema_version, &Place("/schema_version", "messages/consumer_offsets/legacy_offset_commit_value.ksy#/seq/0")));
     }
-    let offset = i64::from_be_bytes(input.array::<8>(Place("/offset", "messages/consumer_offsets/legacy_offset_commit_value.ksy#/seq/1"))?);
-    let metadata = super::primitive::read_plain_string(input, Place("/metadata", "messages/consumer_offsets/legacy_offset_commit_value.ksy#/seq/2"))?;
-    let commit_timestamp = i64::from_be_bytes(input.array::<8>(Place("/commit_timestamp", "messages/consumer_offsets/legacy_offset_commit_value.ksy#/seq/3"))?);
+    let offset = i64::from_be_bytes(input.array::<8>(&Place("/offset", "messages/consumer_offsets/legacy_offset_commit_value.ksy#/seq/1"))?);
+    let metadata = super::primitive::read_plain_string(input, &Place("/metadata", "messages/consumer_offsets/legacy_offset_commit_value.ksy#/seq/2"))?;
+    let commit_timestamp = i64::from_be_bytes(input.array::<8>(&Place("/commit_timestamp", "messages/consumer_offsets/legacy_offset_commit_value.ksy#/seq/3"))?);
     let unused = input.rest();
     Ok(LegacyOffsetCommitValue { schema_version, offset, metadata, commit_timestamp, unused })
 }
 
 /// Writes `legacy_offset_commit_value`.
 pub fn write_legacy_offset_commit_value(to: &mut Vec<u8>, value: &LegacyOffsetCommitValue<'_>) -> Result<(), Error> {
-    to.extend_from_slice(&fit::<i16>(0, Place("/schema_version", "messages/consumer_offsets/legacy_offset_commit_value.ksy#/seq/0"))?.to_be_bytes());
+    to.extend_from_slice(&fit::<i16>(0, &Place("/schema_version", "messages/consumer_offsets/legacy_offset_commit_value.ksy#/seq/0"))?.to_be_bytes());
     to.extend_from_slice(&value.offset.to_be_bytes());
     super::primitive::write_plain_string(to, value.metadata)?;
     to.extend_from_slice(&value.commit_timestamp.to_be_bytes());

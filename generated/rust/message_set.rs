@@ -83,11 +83,11 @@ pub fn write_message_set(to: &mut Vec<u8>, value: &MessageSet<'_>) -> Result<(),
 /// Reads `framed_message`.
 pub fn read_framed_message<'a>(input: &mut Input<'a>) -> Result<Message<'a>, Error> {
     let start = input.absolute();
-    let len_message = i32::from_be_bytes(input.array::<4>(Place("/len_message", "message_set.ksy#/types/framed_message/seq/0"))?);
+    let len_message = i32::from_be_bytes(input.array::<4>(&Place("/len_message", "message_set.ksy#/types/framed_message/seq/0"))?);
     if i64::from(len_message) < 5 {
-        return Err(Error::invalid(start, len_message, Place("/len_message", "message_set.ksy#/types/framed_message/seq/0")));
+        return Err(Error::invalid(start, len_message, &Place("/len_message", "message_set.ksy#/types/framed_message/seq/0")));
     }
-    let message = read_message(&mut input.part(i64::from(len_message), Place("/message", "message_set.ksy#/types/framed_message/seq/1"))?).map_err(|error| error.inside("/message"))?;
+    let message = read_message(&mut input.part(i64::from(len_message), &Place("/message", "message_set.ksy#/types/framed_message/seq/1"))?).map_err(|error| error.inside("/message"))?;
     Ok(message)
 }
 
@@ -98,7 +98,7 @@ pub fn write_framed_message(to: &mut Vec<u8>, value: &Message<'_>) -> Result<(),
         let to = &mut message_bytes;
         write_message(to, value)?;
     }
-    to.extend_from_slice(&fit::<i32>(message_bytes.len() as i64, Place("/len_message", "message_set.ksy#/types/framed_message/seq/0"))?.to_be_bytes());
+    to.extend_from_slice(&fit::<i32>(message_bytes.len() as i64, &Place("/len_message", "message_set.ksy#/types/framed_message/seq/0"))?.to_be_bytes());
     to.extend_from_slice(&message_bytes);
     Ok(())
 }
@@ -125,17 +125,17 @@ impl<'a> Message<'a> {
 
 /// Reads `message`.
 pub fn read_message<'a>(input: &mut Input<'a>) -> Result<Message<'a>, Error> {
-    let magic = i8::from_be_bytes(input.peek::<1>(0, Place("/magic", "message_set.ksy#/types/message/instances/magic"))?);
+    let magic = i8::from_be_bytes(input.peek::<1>(0, &Place("/magic", "message_set.ksy#/types/message/instances/magic"))?);
     if i64::from(magic) < 0 {
-        return Err(Error::invalid(input.absolute() + 0, magic, Place("/magic", "message_set.ksy#/types/message/instances/magic")));
+        return Err(Error::invalid(input.absolute() + 0, magic, &Place("/magic", "message_set.ksy#/types/message/instances/magic")));
     }
     if i64::from(magic) > 1 {
-        return Err(Error::invalid(input.absolute() + 0, magic, Place("/magic", "message_set.ksy#/types/message/instances/magic")));
+        return Err(Error::invalid(input.absolute() + 0, magic, &Place("/magic", "message_set.ksy#/types/message/instances/magic")));
     }
     match i64::from(magic) {
         0 => read_message_v0(input).map(Message::MessageV0).map_err(|error| error.inside("/content")),
         1 => read_message_v1(input).map(Message::MessageV1).map_err(|error| error.inside("/content")),
-        other => Err(Error::invalid(input.absolute(), other, Place("/content", "message_set.ksy#/types/message/seq/0"))),
+        other => Err(Error::invalid(input.absolute(), other, &Place("/content", "message_set.ksy#/types/message/seq/0"))),
     }
 }
 
@@ -167,7 +167,7 @@ impl<'a> MessageV0<'a> {
         if computed == self.crc {
             return Ok(());
         }
-        Err(Error::mismatch(position + 1, self.crc, computed, Place("/crc", "message_set.ksy#/types/message_v0/seq/1")))
+        Err(Error::mismatch(position + 1, self.crc, computed, &Place("/crc", "message_set.ksy#/types/message_v0/seq/1")))
     }
 
     /// Returns the value as a tree.
@@ -183,11 +183,11 @@ impl<'a> MessageV0<'a> {
 /// Reads `message_v0`.
 pub fn read_message_v0<'a>(input: &mut Input<'a>) -> Result<MessageV0<'a>, Error> {
     let start = input.absolute();
-    let magic = i8::from_be_bytes(input.array::<1>(Place("/magic", "message_set.ksy#/types/message_v0/seq/0"))?);
+    let magic = i8::from_be_bytes(input.array::<1>(&Place("/magic", "message_set.ksy#/types/message_v0/seq/0"))?);
     if i64::from(magic) != 0 {
-        return Err(Error::invalid(start, magic, Place("/magic", "message_set.ksy#/types/message_v0/seq/0")));
+        return Err(Error::invalid(start, magic, &Place("/magic", "message_set.ksy#/types/message_v0/seq/0")));
     }
-    let crc = u32::from_be_bytes(input.array::<4>(Place("/crc", "message_set.ksy#/types/message_v0/seq/1"))?);
+    let crc = u32::from_be_bytes(input.array::<4>(&Place("/crc", "message_set.ksy#/types/message_v0/seq/1"))?);
     let payload = input.rest();
     Ok(MessageV0 { magic, crc, payload })
 }
@@ -195,7 +195,7 @@ pub fn read_message_v0<'a>(input: &mut Input<'a>) -> Result<MessageV0<'a>, Error
 /// Writes `message_v0`.
 pub fn write_message_v0(to: &mut Vec<u8>, value: &MessageV0<'_>) -> Result<(), Error> {
     let begin = to.len();
-    to.extend_from_slice(&fit::<i8>(0, Place("/magic", "message_set.ksy#/types/message_v0/seq/0"))?.to_be_bytes());
+    to.extend_from_slice(&fit::<i8>(0, &Place("/magic", "message_set.ksy#/types/message_v0/seq/0"))?.to_be_bytes());
     to.extend_from_slice(&[0; 4]);
     to.extend_from_slice(value.payload);
     let sum = crate::checksum::crc32(&to[begin + 5..]);
@@ -226,7 +226,7 @@ impl<'a> MessageV1<'a> {
         if computed == self.crc {
             return Ok(());
         }
-        Err(Error::mismatch(position + 2, self.crc, computed, Place("/crc", "message_set.ksy#/types/message_v1/seq/2")))
+        Err(Error::mismatch(position + 2, self.crc, computed, &Place("/crc", "message_set.ksy#/types/message_v1/seq/2")))
     }
 
     /// Returns the value as a tree.
@@ -243,12 +243,12 @@ impl<'a> MessageV1<'a> {
 /// Reads `message_v1`.
 pub fn read_message_v1<'a>(input: &mut Input<'a>) -> Result<MessageV1<'a>, Error> {
     let start = input.absolute();
-    let magic = i8::from_be_bytes(input.array::<1>(Place("/magic", "message_set.ksy#/types/message_v1/seq/0"))?);
+    let magic = i8::from_be_bytes(input.array::<1>(&Place("/magic", "message_set.ksy#/types/message_v1/seq/0"))?);
     if i64::from(magic) != 1 {
-        return Err(Error::invalid(start, magic, Place("/magic", "message_set.ksy#/types/message_v1/seq/0")));
+        return Err(Error::invalid(start, magic, &Place("/magic", "message_set.ksy#/types/message_v1/seq/0")));
     }
     let attributes = read_attributes(input).map_err(|error| error.inside("/attributes"))?;
-    let crc = u32::from_be_bytes(input.array::<4>(Place("/crc", "message_set.ksy#/types/message_v1/seq/2"))?);
+    let crc = u32::from_be_bytes(input.array::<4>(&Place("/crc", "message_set.ksy#/types/message_v1/seq/2"))?);
     let payload = input.rest();
     Ok(MessageV1 { magic, attributes, crc, payload })
 }
@@ -256,7 +256,7 @@ pub fn read_message_v1<'a>(input: &mut Input<'a>) -> Result<MessageV1<'a>, Error
 /// Writes `message_v1`.
 pub fn write_message_v1(to: &mut Vec<u8>, value: &MessageV1<'_>) -> Result<(), Error> {
     let begin = to.len();
-    to.extend_from_slice(&fit::<i8>(1, Place("/magic", "message_set.ksy#/types/message_v1/seq/0"))?.to_be_bytes());
+    to.extend_from_slice(&fit::<i8>(1, &Place("/magic", "message_set.ksy#/types/message_v1/seq/0"))?.to_be_bytes());
     write_attributes(to, &value.attributes)?;
     to.extend_from_slice(&[0; 4]);
     to.extend_from_slice(value.payload);
@@ -288,7 +288,7 @@ impl Attributes {
 /// Reads `attributes`.
 pub fn read_attributes(input: &mut Input<'_>) -> Result<Attributes, Error> {
     let start = input.absolute();
-    let bits = u8::from_be_bytes(input.array::<1>(Place("/reserved", "message_set.ksy#/types/attributes/seq/0"))?);
+    let bits = u8::from_be_bytes(input.array::<1>(&Place("/reserved", "message_set.ksy#/types/attributes/seq/0"))?);
     let reserved = (bits >> 2) & 0x3f;
     let compression = bits & 0x3;
     Ok(Attributes { reserved, compression })

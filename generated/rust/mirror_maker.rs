@@ -52,8 +52,8 @@ impl<'a> HeartbeatKey<'a> {
 
 /// Reads `heartbeat_key`.
 pub fn read_heartbeat_key<'a>(input: &mut Input<'a>) -> Result<HeartbeatKey<'a>, Error> {
-    let source_cluster_alias = super::primitive::read_plain_string(input, Place("/source_cluster_alias", "values/mirror_maker.ksy#/types/heartbeat_key/seq/0"))?;
-    let target_cluster_alias = super::primitive::read_plain_string(input, Place("/target_cluster_alias", "values/mirror_maker.ksy#/types/heartbeat_key/seq/1"))?;
+    let source_cluster_alias = super::primitive::read_plain_string(input, &Place("/source_cluster_alias", "values/mirror_maker.ksy#/types/heartbeat_key/seq/0"))?;
+    let target_cluster_alias = super::primitive::read_plain_string(input, &Place("/target_cluster_alias", "values/mirror_maker.ksy#/types/heartbeat_key/seq/1"))?;
     Ok(HeartbeatKey { source_cluster_alias, target_cluster_alias })
 }
 
@@ -86,17 +86,17 @@ impl HeartbeatValue {
 /// Reads `heartbeat_value`.
 pub fn read_heartbeat_value(input: &mut Input<'_>) -> Result<HeartbeatValue, Error> {
     let start = input.absolute();
-    let version = i16::from_be_bytes(input.array::<2>(Place("/version", "values/mirror_maker.ksy#/types/heartbeat_value/seq/0"))?);
+    let version = i16::from_be_bytes(input.array::<2>(&Place("/version", "values/mirror_maker.ksy#/types/heartbeat_value/seq/0"))?);
     if i64::from(version) != 0 {
-        return Err(Error::invalid(start, version, Place("/version", "values/mirror_maker.ksy#/types/heartbeat_value/seq/0")));
+        return Err(Error::invalid(start, version, &Place("/version", "values/mirror_maker.ksy#/types/heartbeat_value/seq/0")));
     }
-    let timestamp = i64::from_be_bytes(input.array::<8>(Place("/timestamp", "values/mirror_maker.ksy#/types/heartbeat_value/seq/1"))?);
+    let timestamp = i64::from_be_bytes(input.array::<8>(&Place("/timestamp", "values/mirror_maker.ksy#/types/heartbeat_value/seq/1"))?);
     Ok(HeartbeatValue { version, timestamp })
 }
 
 /// Writes `heartbeat_value`.
 pub fn write_heartbeat_value(to: &mut Vec<u8>, value: &HeartbeatValue) -> Result<(), Error> {
-    to.extend_from_slice(&fit::<i16>(0, Place("/version", "values/mirror_maker.ksy#/types/heartbeat_value/seq/0"))?.to_be_bytes());
+    to.extend_from_slice(&fit::<i16>(0, &Place("/version", "values/mirror_maker.ksy#/types/heartbeat_value/seq/0"))?.to_be_bytes());
     to.extend_from_slice(&value.timestamp.to_be_bytes());
     Ok(())
 }
@@ -125,9 +125,9 @@ impl<'a> CheckpointKey<'a> {
 
 /// Reads `checkpoint_key`.
 pub fn read_checkpoint_key<'a>(input: &mut Input<'a>) -> Result<CheckpointKey<'a>, Error> {
-    let consumer_group_id = super::primitive::read_plain_string(input, Place("/consumer_group_id", "values/mirror_maker.ksy#/types/checkpoint_key/seq/0"))?;
-    let topic = super::primitive::read_plain_string(input, Place("/topic", "values/mirror_maker.ksy#/types/checkpoint_key/seq/1"))?;
-    let partition = i32::from_be_bytes(input.array::<4>(Place("/partition", "values/mirror_maker.ksy#/types/checkpoint_key/seq/2"))?);
+    let consumer_group_id = super::primitive::read_plain_string(input, &Place("/consumer_group_id", "values/mirror_maker.ksy#/types/checkpoint_key/seq/0"))?;
+    let topic = super::primitive::read_plain_string(input, &Place("/topic", "values/mirror_maker.ksy#/types/checkpoint_key/seq/1"))?;
+    let partition = i32::from_be_bytes(input.array::<4>(&Place("/partition", "values/mirror_maker.ksy#/types/checkpoint_key/seq/2"))?);
     Ok(CheckpointKey { consumer_group_id, topic, partition })
 }
 
@@ -167,19 +167,19 @@ impl<'a> CheckpointValue<'a> {
 /// Reads `checkpoint_value`.
 pub fn read_checkpoint_value<'a>(input: &mut Input<'a>) -> Result<CheckpointValue<'a>, Error> {
     let start = input.absolute();
-    let version = i16::from_be_bytes(input.array::<2>(Place("/version", "values/mirror_maker.ksy#/types/checkpoint_value/seq/0"))?);
+    let version = i16::from_be_bytes(input.array::<2>(&Place("/version", "values/mirror_maker.ksy#/types/checkpoint_value/seq/0"))?);
     if i64::from(version) != 0 {
-        return Err(Error::invalid(start, version, Place("/version", "values/mirror_maker.ksy#/types/checkpoint_value/seq/0")));
+        return Err(Error::invalid(start, version, &Place("/version", "values/mirror_maker.ksy#/types/checkpoint_value/seq/0")));
     }
-    let upstream_offset = i64::from_be_bytes(input.array::<8>(Place("/upstream_offset", "values/mirror_maker.ksy#/types/checkpoint_value/seq/1"))?);
-    let downstream_offset = i64::from_be_bytes(input.array::<8>(Place("/downstream_offset", "values/mirror_maker.ksy#/types/checkpoint_value/seq/2"))?);
-    let metadata = super::primitive::read_plain_string(input, Place("/metadata", "values/mirror_maker.ksy#/types/checkpoint_value/seq/3"))?;
+    let upstream_offset = i64::from_be_bytes(input.array::<8>(&Place("/upstream_offset", "values/mirror_maker.ksy#/types/checkpoint_value/seq/1"))?);
+    let downstream_offset = i64::from_be_bytes(input.array::<8>(&Place("/downstream_offset", "values/mirror_maker.ksy#/types/checkpoint_value/seq/2"))?);
+    let metadata = super::primitive::read_plain_string(input, &Place("/metadata", "values/mirror_maker.ksy#/types/checkpoint_value/seq/3"))?;
     Ok(CheckpointValue { version, upstream_offset, downstream_offset, metadata })
 }
 
 /// Writes `checkpoint_value`.
 pub fn write_checkpoint_value(to: &mut Vec<u8>, value: &CheckpointValue<'_>) -> Result<(), Error> {
-    to.extend_from_slice(&fit::<i16>(0, Place("/version", "values/mirror_maker.ksy#/types/checkpoint_value/seq/0"))?.to_be_bytes());
+    to.extend_from_slice(&fit::<i16>(0, &Place("/version", "values/mirror_maker.ksy#/types/checkpoint_value/seq/0"))?.to_be_bytes());
     to.extend_from_slice(&value.upstream_offset.to_be_bytes());
     to.extend_from_slice(&value.downstream_offset.to_be_bytes());
     super::primitive::write_plain_string(to, value.metadata)?;
@@ -207,8 +207,8 @@ impl<'a> OffsetSyncKey<'a> {
 
 /// Reads `offset_sync_key`.
 pub fn read_offset_sync_key<'a>(input: &mut Input<'a>) -> Result<OffsetSyncKey<'a>, Error> {
-    let topic = super::primitive::read_plain_string(input, Place("/topic", "values/mirror_maker.ksy#/types/offset_sync_key/seq/0"))?;
-    let partition = i32::from_be_bytes(input.array::<4>(Place("/partition", "values/mirror_maker.ksy#/types/offset_sync_key/seq/1"))?);
+    let topic = super::primitive::read_plain_string(input, &Place("/topic", "values/mirror_maker.ksy#/types/offset_sync_key/seq/0"))?;
+    let partition = i32::from_be_bytes(input.array::<4>(&Place("/partition", "values/mirror_maker.ksy#/types/offset_sync_key/seq/1"))?);
     Ok(OffsetSyncKey { topic, partition })
 }
 
@@ -240,8 +240,8 @@ impl OffsetSyncValue {
 
 /// Reads `offset_sync_value`.
 pub fn read_offset_sync_value(input: &mut Input<'_>) -> Result<OffsetSyncValue, Error> {
-    let upstream_offset = i64::from_be_bytes(input.array::<8>(Place("/upstream_offset", "values/mirror_maker.ksy#/types/offset_sync_value/seq/0"))?);
-    let downstream_offset = i64::from_be_bytes(input.array::<8>(Place("/downstream_offset", "values/mirror_maker.ksy#/types/offset_sync_value/seq/1"))?);
+    let upstream_offset = i64::from_be_bytes(input.array::<8>(&Place("/upstream_offset", "values/mirror_maker.ksy#/types/offset_sync_value/seq/0"))?);
+    let downstream_offset = i64::from_be_bytes(input.array::<8>(&Place("/downstream_offset", "values/mirror_maker.ksy#/types/offset_sync_value/seq/1"))?);
     Ok(OffsetSyncValue { upstream_offset, downstream_offset })
 }
 

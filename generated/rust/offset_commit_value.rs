@@ -31,12 +31,12 @@ impl<'a> OffsetCommitValue<'a> {
 /// Reads `offset_commit_value`.
 pub fn read_offset_commit_value<'a>(input: &mut Input<'a>) -> Result<OffsetCommitValue<'a>, Error> {
     let start = input.absolute();
-    let schema_version = i16::from_be_bytes(input.array::<2>(Place("/schema_version", "messages/consumer_offsets/offset_commit_value.ksy#/seq/0"))?);
+    let schema_version = i16::from_be_bytes(input.array::<2>(&Place("/schema_version", "messages/consumer_offsets/offset_commit_value.ksy#/seq/0"))?);
     if i64::from(schema_version) < 0 {
-        return Err(Error::invalid(start, schema_version, Place("/schema_version", "messages/consumer_offsets/offset_commit_value.ksy#/seq/0")));
+        return Err(Error::invalid(start, schema_version, &Place("/schema_version", "messages/consumer_offsets/offset_commit_value.ksy#/seq/0")));
     }
     if i64::from(schema_version) > 4 {
-        return Err(Error::invalid(start, schema_version, Place("/schema_version", "messages/consumer_offsets/offset_commit_value.ksy#/seq/0")));
+        return Err(Error::invalid(start, schema_version, &Place("/schema_version", "messages/consumer_offsets/offset_commit_value.ksy#/seq/0")));
     }
     let body = read_versioned_body(input, i64::from(schema_version)).map_err(|error| error.inside("/body"))?;
     let unused = input.rest();
@@ -85,17 +85,17 @@ impl<'a> RigidBody<'a> {
 
 /// Reads `rigid_body`.
 pub fn read_rigid_body<'a>(input: &mut Input<'a>, version: i64) -> Result<RigidBody<'a>, Error> {
-    let offset = i64::from_be_bytes(input.array::<8>(Place("/offset", "messages/consumer_offsets/offset_commit_value.ksy#/types/rigid_body/seq/0"))?);
+    let offset = i64::from_be_bytes(input.array::<8>(&Place("/offset", "messages/consumer_offsets/offset_commit_value.ksy#/types/rigid_body/seq/0"))?);
     let leader_epoch = if version >= 3 {
-        let leader_epoch = i32::from_be_bytes(input.array::<4>(Place("/leader_epoch", "messages/consumer_offsets/offset_commit_value.ksy#/types/rigid_body/seq/1"))?);
+        let leader_epoch = i32::from_be_bytes(input.array::<4>(&Place("/leader_epoch", "messages/consumer_offsets/offset_commit_value.ksy#/types/rigid_body/seq/1"))?);
         Some(leader_epoch)
     } else {
         None
     };
-    let metadata = super::primitive::read_plain_string(input, Place("/metadata", "messages/consumer_offsets/offset_commit_value.ksy#/types/rigid_body/seq/2"))?;
-    let commit_timestamp = i64::from_be_bytes(input.array::<8>(Place("/commit_timestamp", "messages/consumer_offsets/offset_commit_value.ksy#/types/rigid_body/seq/3"))?);
+    let metadata = super::primitive::read_plain_string(input, &Place("/metadata", "messages/consumer_offsets/offset_commit_value.ksy#/types/rigid_body/seq/2"))?;
+    let commit_timestamp = i64::from_be_bytes(input.array::<8>(&Place("/commit_timestamp", "messages/consumer_offsets/offset_commit_value.ksy#/types/rigid_body/seq/3"))?);
     let expire_timestamp = if version == 1 {
-        let expire_timestamp = i64::from_be_bytes(input.array::<8>(Place("/expire_timestamp", "messages/consumer_offsets/offset_commit_value.ksy#/types/rigid_body/seq/4"))?);
+        let expire_timestamp = i64::from_be_bytes(input.array::<8>(&Place("/expire_timestamp", "messages/consumer_offsets/offset_commit_value.ksy#/types/rigid_body/seq/4"))?);
         Some(expire_timestamp)
     } else {
         None
@@ -135,9 +135,9 @@ impl<'a> TopicIdTag<'a> {
 
 /// Reads `topic_id_tag`.
 pub fn read_topic_id_tag<'a>(input: &mut Input<'a>) -> Result<TopicIdTag<'a>, Error> {
-    let topic_id = input.sized(16, Place("/topic_id", "messages/consumer_offsets/offset_commit_value.ksy#/types/topic_id_tag/seq/0"))?;
+    let topic_id = input.sized(16, &Place("/topic_id", "messages/consumer_offsets/offset_commit_value.ksy#/types/topic_id_tag/seq/0"))?;
     if !input.is_at_end() {
-        return Err(input.trailing(Place("/end", "messages/consumer_offsets/offset_commit_value.ksy#/types/topic_id_tag/seq/1")));
+        return Err(input.trailing(&Place("/end", "messages/consumer_offsets/offset_commit_value.ksy#/types/topic_id_tag/seq/1")));
     }
     Ok(TopicIdTag { topic_id })
 }
@@ -198,16 +198,16 @@ impl<'a> MessageTags<'a> {
 /// Reads `message_tags`.
 pub fn read_message_tags<'a>(input: &mut Input<'a>) -> Result<MessageTags<'a>, Error> {
     let start = input.absolute();
-    let num_fields = super::varint::read_unsigned_varint32(input, Place("/num_fields", "messages/consumer_offsets/offset_commit_value.ksy#/types/message_tags/seq/0"))?;
+    let num_fields = super::varint::read_unsigned_varint32(input, &Place("/num_fields", "messages/consumer_offsets/offset_commit_value.ksy#/types/message_tags/seq/0"))?;
     if (i64::from(num_fields) < 0) || (i64::from(num_fields) > (input.left() as i64)) {
-        return Err(Error::invalid(start, num_fields, Place("/num_fields", "messages/consumer_offsets/offset_commit_value.ksy#/types/message_tags/seq/0")));
+        return Err(Error::invalid(start, num_fields, &Place("/num_fields", "messages/consumer_offsets/offset_commit_value.ksy#/types/message_tags/seq/0")));
     }
     let mut fields = Vec::with_capacity(input.room(i64::from(num_fields), 2));
     for _ in 0..i64::from(num_fields) {
         let start = input.absolute();
         let item = read_message_tag(input).map_err(|error| error.inside_item("/fields", fields.len()))?;
         if fields.last().is_some_and(|last: &MessageTag<'_>| item.tag <= last.tag) {
-            let error = Error::invalid(start, item.tag, Place("/tag", "messages/consumer_offsets/offset_commit_value.ksy#/types/message_tag/seq/0"));
+            let error = Error::invalid(start, item.tag, &Place("/tag", "messages/consumer_offsets/offset_commit_value.ksy#/types/message_tag/seq/0"));
             return Err(error.inside_item("/fields", fields.len()));
         }
         fields.push(item);
@@ -217,7 +217,7 @@ pub fn read_message_tags<'a>(input: &mut Input<'a>) -> Result<MessageTags<'a>, E
 
 /// Writes `message_tags`.
 pub fn write_message_tags(to: &mut Vec<u8>, value: &MessageTags<'_>) -> Result<(), Error> {
-    super::varint::write_unsigned_varint32(to, fit(value.fields.len() as i64, Place("/num_fields", "messages/consumer_offsets/offset_commit_value.ksy#/types/message_tags/seq/0"))?)?;
+    super::varint::write_unsigned_varint32(to, fit(value.fields.len() as i64, &Place("/num_fields", "messages/consumer_offsets/offset_commit_value.ksy#/types/message_tags/seq/0"))?)?;
     for item in &value.fields {
         write_message_tag(to, item)?;
     }
@@ -248,13 +248,13 @@ impl<'a> MessageTag<'a> {
 
 /// Reads `message_tag`.
 pub fn read_message_tag<'a>(input: &mut Input<'a>) -> Result<MessageTag<'a>, Error> {
-    let tag = super::varint::read_unsigned_varint32(input, Place("/tag", "messages/consumer_offsets/offset_commit_value.ksy#/types/message_tag/seq/0"))?;
+    let tag = super::varint::read_unsigned_varint32(input, &Place("/tag", "messages/consumer_offsets/offset_commit_value.ksy#/types/message_tag/seq/0"))?;
     let start = input.absolute();
-    let len_content = super::varint::read_unsigned_varint32(input, Place("/len_content", "messages/consumer_offsets/offset_commit_value.ksy#/types/message_tag/seq/1"))?;
+    let len_content = super::varint::read_unsigned_varint32(input, &Place("/len_content", "messages/consumer_offsets/offset_commit_value.ksy#/types/message_tag/seq/1"))?;
     if i64::from(len_content) < 0 {
-        return Err(Error::invalid(start, len_content, Place("/len_content", "messages/consumer_offsets/offset_commit_value.ksy#/types/message_tag/seq/1")));
+        return Err(Error::invalid(start, len_content, &Place("/len_content", "messages/consumer_offsets/offset_commit_value.ksy#/types/message_tag/seq/1")));
     }
-    let content = read_message_tag_content(&mut input.part(i64::from(len_content), Place("/content", "messages/consumer_offsets/offset_commit_value.ksy#/types/message_tag/seq/2"))?, i64::from(tag)).map_err(|error| error.inside("/content"))?;
+    let content = read_message_tag_content(&mut input.part(i64::from(len_content), &Place("/content", "messages/consumer_offsets/offset_commit_value.ksy#/types/message_tag/seq/2"))?, i64::from(tag)).map_err(|error| error.inside("/content"))?;
     Ok(MessageTag { tag, len_content, content })
 }
 
@@ -266,7 +266,7 @@ pub fn write_message_tag(to: &mut Vec<u8>, value: &MessageTag<'_>) -> Result<(),
         let to = &mut content_bytes;
         write_message_tag_content(to, &value.content)?;
     }
-    super::varint::write_unsigned_varint32(to, fit(content_bytes.len() as i64, Place("/len_content", "messages/consumer_offsets/offset_commit_value.ksy#/types/message_tag/seq/1"))?)?;
+    super::varint::write_unsigned_varint32(to, fit(content_bytes.len() as i64, &Place("/len_content", "messages/consumer_offsets/offset_commit_value.ksy#/types/message_tag/seq/1"))?)?;
     to.extend_from_slice(&content_bytes);
     Ok(())
 }
@@ -337,10 +337,10 @@ impl<'a> FlexibleBody<'a> {
 
 /// Reads `flexible_body`.
 pub fn read_flexible_body<'a>(input: &mut Input<'a>) -> Result<FlexibleBody<'a>, Error> {
-    let offset = i64::from_be_bytes(input.array::<8>(Place("/offset", "messages/consumer_offsets/offset_commit_value.ksy#/types/flexible_body/seq/0"))?);
-    let leader_epoch = i32::from_be_bytes(input.array::<4>(Place("/leader_epoch", "messages/consumer_offsets/offset_commit_value.ksy#/types/flexible_body/seq/1"))?);
-    let metadata = super::flexible::read_compact_string(input, Place("/metadata", "messages/consumer_offsets/offset_commit_value.ksy#/types/flexible_body/seq/2"))?;
-    let commit_timestamp = i64::from_be_bytes(input.array::<8>(Place("/commit_timestamp", "messages/consumer_offsets/offset_commit_value.ksy#/types/flexible_body/seq/3"))?);
+    let offset = i64::from_be_bytes(input.array::<8>(&Place("/offset", "messages/consumer_offsets/offset_commit_value.ksy#/types/flexible_body/seq/0"))?);
+    let leader_epoch = i32::from_be_bytes(input.array::<4>(&Place("/leader_epoch", "messages/consumer_offsets/offset_commit_value.ksy#/types/flexible_body/seq/1"))?);
+    let metadata = super::flexible::read_compact_string(input, &Place("/metadata", "messages/consumer_offsets/offset_commit_value.ksy#/types/flexible_body/seq/2"))?;
+    let commit_timestamp = i64::from_be_bytes(input.array::<8>(&Place("/commit_timestamp", "messages/consumer_offsets/offset_commit_value.ksy#/types/flexible_body/seq/3"))?);
     let tagged_fields = read_message_tags(input).map_err(|error| error.inside("/tagged_fields"))?;
     Ok(FlexibleBody { offset, leader_epoch, metadata, commit_timestamp, tagged_fields })
 }

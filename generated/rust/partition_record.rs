@@ -76,65 +76,65 @@ impl<'a> PartitionRecord<'a> {
 /// Reads `partition_record`.
 pub fn read_partition_record<'a>(input: &mut Input<'a>) -> Result<PartitionRecord<'a>, Error> {
     let start = input.absolute();
-    let frame_version = super::varint::read_unsigned_varint32(input, Place("/frame_version", "messages/cluster_metadata/partition_record.ksy#/seq/0"))?;
+    let frame_version = super::varint::read_unsigned_varint32(input, &Place("/frame_version", "messages/cluster_metadata/partition_record.ksy#/seq/0"))?;
     if i64::from(frame_version) != 1 {
-        return Err(Error::invalid(start, frame_version, Place("/frame_version", "messages/cluster_metadata/partition_record.ksy#/seq/0")));
+        return Err(Error::invalid(start, frame_version, &Place("/frame_version", "messages/cluster_metadata/partition_record.ksy#/seq/0")));
     }
     let start = input.absolute();
-    let api_key = super::varint::read_unsigned_varint32(input, Place("/api_key", "messages/cluster_metadata/partition_record.ksy#/seq/1"))?;
+    let api_key = super::varint::read_unsigned_varint32(input, &Place("/api_key", "messages/cluster_metadata/partition_record.ksy#/seq/1"))?;
     if i64::from(api_key) != 3 {
-        return Err(Error::invalid(start, api_key, Place("/api_key", "messages/cluster_metadata/partition_record.ksy#/seq/1")));
+        return Err(Error::invalid(start, api_key, &Place("/api_key", "messages/cluster_metadata/partition_record.ksy#/seq/1")));
     }
     let start = input.absolute();
-    let schema_version = super::varint::read_unsigned_varint32(input, Place("/schema_version", "messages/cluster_metadata/partition_record.ksy#/seq/2"))?;
+    let schema_version = super::varint::read_unsigned_varint32(input, &Place("/schema_version", "messages/cluster_metadata/partition_record.ksy#/seq/2"))?;
     if (i64::from(schema_version) < 0) || (i64::from(schema_version) > 2) {
-        return Err(Error::invalid(start, schema_version, Place("/schema_version", "messages/cluster_metadata/partition_record.ksy#/seq/2")));
+        return Err(Error::invalid(start, schema_version, &Place("/schema_version", "messages/cluster_metadata/partition_record.ksy#/seq/2")));
     }
-    let partition_id = i32::from_be_bytes(input.array::<4>(Place("/partition_id", "messages/cluster_metadata/partition_record.ksy#/seq/3"))?);
-    let topic_id = input.sized(16, Place("/topic_id", "messages/cluster_metadata/partition_record.ksy#/seq/4"))?;
+    let partition_id = i32::from_be_bytes(input.array::<4>(&Place("/partition_id", "messages/cluster_metadata/partition_record.ksy#/seq/3"))?);
+    let topic_id = input.sized(16, &Place("/topic_id", "messages/cluster_metadata/partition_record.ksy#/seq/4"))?;
     let start = input.absolute();
-    let num_replicas = super::varint::read_unsigned_varint32(input, Place("/num_replicas", "messages/cluster_metadata/partition_record.ksy#/seq/5"))?;
+    let num_replicas = super::varint::read_unsigned_varint32(input, &Place("/num_replicas", "messages/cluster_metadata/partition_record.ksy#/seq/5"))?;
     if (i64::from(num_replicas) < 1) || ((i64::from(num_replicas) - 1) > (input.left() as i64)) {
-        return Err(Error::invalid(start, num_replicas, Place("/num_replicas", "messages/cluster_metadata/partition_record.ksy#/seq/5")));
+        return Err(Error::invalid(start, num_replicas, &Place("/num_replicas", "messages/cluster_metadata/partition_record.ksy#/seq/5")));
     }
     let mut replicas = Vec::with_capacity(input.room(i64::from(num_replicas) - 1, 4));
     for _ in 0..(i64::from(num_replicas) - 1) {
-        let item = i32::from_be_bytes(input.array::<4>(Place("", "messages/cluster_metadata/partition_record.ksy#/seq/6")).map_err(|error| error.inside_item("/replicas", replicas.len()))?);
+        let item = i32::from_be_bytes(input.array::<4>(&Place("", "messages/cluster_metadata/partition_record.ksy#/seq/6")).map_err(|error| error.inside_item("/replicas", replicas.len()))?);
         replicas.push(item);
     }
     let start = input.absolute();
-    let num_isr = super::varint::read_unsigned_varint32(input, Place("/num_isr", "messages/cluster_metadata/partition_record.ksy#/seq/7"))?;
+    let num_isr = super::varint::read_unsigned_varint32(input, &Place("/num_isr", "messages/cluster_metadata/partition_record.ksy#/seq/7"))?;
     if (i64::from(num_isr) < 1) || ((i64::from(num_isr) - 1) > (input.left() as i64)) {
-        return Err(Error::invalid(start, num_isr, Place("/num_isr", "messages/cluster_metadata/partition_record.ksy#/seq/7")));
+        return Err(Error::invalid(start, num_isr, &Place("/num_isr", "messages/cluster_metadata/partition_record.ksy#/seq/7")));
     }
     let mut isr = Vec::with_capacity(input.room(i64::from(num_isr) - 1, 4));
     for _ in 0..(i64::from(num_isr) - 1) {
-        let item = i32::from_be_bytes(input.array::<4>(Place("", "messages/cluster_metadata/partition_record.ksy#/seq/8")).map_err(|error| error.inside_item("/isr", isr.len()))?);
+        let item = i32::from_be_bytes(input.array::<4>(&Place("", "messages/cluster_metadata/partition_record.ksy#/seq/8")).map_err(|error| error.inside_item("/isr", isr.len()))?);
         isr.push(item);
     }
     let start = input.absolute();
-    let num_removing_replicas = super::varint::read_unsigned_varint32(input, Place("/num_removing_replicas", "messages/cluster_metadata/partition_record.ksy#/seq/9"))?;
+    let num_removing_replicas = super::varint::read_unsigned_varint32(input, &Place("/num_removing_replicas", "messages/cluster_metadata/partition_record.ksy#/seq/9"))?;
     if (i64::from(num_removing_replicas) < 1) || ((i64::from(num_removing_replicas) - 1) > (input.left() as i64)) {
-        return Err(Error::invalid(start, num_removing_replicas, Place("/num_removing_replicas", "messages/cluster_metadata/partition_record.ksy#/seq/9")));
+        return Err(Error::invalid(start, num_removing_replicas, &Place("/num_removing_replicas", "messages/cluster_metadata/partition_record.ksy#/seq/9")));
     }
     let mut removing_replicas = Vec::with_capacity(input.room(i64::from(num_removing_replicas) - 1, 4));
     for _ in 0..(i64::from(num_removing_replicas) - 1) {
-        let item = i32::from_be_bytes(input.array::<4>(Place("", "messages/cluster_metadata/partition_record.ksy#/seq/10")).map_err(|error| error.inside_item("/removing_replicas", removing_replicas.len()))?);
+        let item = i32::from_be_bytes(input.array::<4>(&Place("", "messages/cluster_metadata/partition_record.ksy#/seq/10")).map_err(|error| error.inside_item("/removing_replicas", removing_replicas.len()))?);
         removing_replicas.push(item);
     }
     let start = input.absolute();
-    let num_adding_replicas = super::varint::read_unsigned_varint32(input, Place("/num_adding_replicas", "messages/cluster_metadata/partition_record.ksy#/seq/11"))?;
+    let num_adding_replicas = super::varint::read_unsigned_varint32(input, &Place("/num_adding_replicas", "messages/cluster_metadata/partition_record.ksy#/seq/11"))?;
     if (i64::from(num_adding_replicas) < 1) || ((i64::from(num_adding_replicas) - 1) > (input.left() as i64)) {
-        return Err(Error::invalid(start, num_adding_replicas, Place("/num_adding_replicas", "messages/cluster_metadata/partition_record.ksy#/seq/11")));
+        return Err(Error::invalid(start, num_adding_replicas, &Place("/num_adding_replicas", "messages/cluster_metadata/partition_record.ksy#/seq/11")));
     }
     let mut adding_replicas = Vec::with_capacity(input.room(i64::from(num_adding_replicas) - 1, 4));
     for _ in 0..(i64::from(num_adding_replicas) - 1) {
-        let item = i32::from_be_bytes(input.array::<4>(Place("", "messages/cluster_metadata/partition_record.ksy#/seq/12")).map_err(|error| error.inside_item("/adding_replicas", adding_replicas.len()))?);
+        let item = i32::from_be_bytes(input.array::<4>(&Place("", "messages/cluster_metadata/partition_record.ksy#/seq/12")).map_err(|error| error.inside_item("/adding_replicas", adding_replicas.len()))?);
         adding_replicas.push(item);
     }
-    let leader = i32::from_be_bytes(input.array::<4>(Place("/leader", "messages/cluster_metadata/partition_record.ksy#/seq/13"))?);
-    let leader_epoch = i32::from_be_bytes(input.array::<4>(Place("/leader_epoch", "messages/cluster_metadata/partition_record.ksy#/seq/14"))?);
-    let partition_epoch = i32::from_be_bytes(input.array::<4>(Place("/partition_epoch", "messages/cluster_metadata/partition_record.ksy#/seq/15"))?);
+    let leader = i32::from_be_bytes(input.array::<4>(&Place("/leader", "messages/cluster_metadata/partition_record.ksy#/seq/13"))?);
+    let leader_epoch = i32::from_be_bytes(input.array::<4>(&Place("/leader_epoch", "messages/cluster_metadata/partition_record.ksy#/seq/14"))?);
+    let partition_epoch = i32::from_be_bytes(input.array::<4>(&Place("/partition_epoch", "messages/cluster_metadata/partition_record.ksy#/seq/15"))?);
     let directories = if i64::from(schema_version) >= 1 {
         let directories = read_directories_array(input).map_err(|error| error.inside("/directories"))?;
         Some(directories)
@@ -143,7 +143,7 @@ pub fn read_partition_record<'a>(input: &mut Input<'a>) -> Result<PartitionRecor
     };
     let tagged_fields = read_message_tags(input).map_err(|error| error.inside("/tagged_fields"))?;
     if !input.is_at_end() {
-        return Err(input.trailing(Place("/end", "messages/cluster_metadata/partition_record.ksy#/seq/18")));
+        return Err(input.trailing(&Place("/end", "messages/cluster_metadata/partition_record.ksy#/seq/18")));
     }
     Ok(PartitionRecord { frame_version, api_key, schema_version, partition_id, topic_id, num_replicas, replicas, num_isr, isr, num_removing_replicas, removing_replicas, num_adding_replicas, adding_replicas, leader, leader_epoch, partition_epoch, directories, tagged_fields })
 }
@@ -155,19 +155,19 @@ pub fn write_partition_record(to: &mut Vec<u8>, value: &PartitionRecord<'_>) -> 
     super::varint::write_unsigned_varint32(to, value.schema_version)?;
     to.extend_from_slice(&value.partition_id.to_be_bytes());
     to.extend_from_slice(value.topic_id);
-    super::varint::write_unsigned_varint32(to, fit((value.replicas.len() as i64) + 1, Place("/num_replicas", "messages/cluster_metadata/partition_record.ksy#/seq/5"))?)?;
+    super::varint::write_unsigned_varint32(to, fit((value.replicas.len() as i64) + 1, &Place("/num_replicas", "messages/cluster_metadata/partition_record.ksy#/seq/5"))?)?;
     for item in &value.replicas {
         to.extend_from_slice(&item.to_be_bytes());
     }
-    super::varint::write_unsigned_varint32(to, fit((value.isr.len() as i64) + 1, Place("/num_isr", "messages/cluster_metadata/partition_record.ksy#/seq/7"))?)?;
+    super::varint::write_unsigned_varint32(to, fit((value.isr.len() as i64) + 1, &Place("/num_isr", "messages/cluster_metadata/partition_record.ksy#/seq/7"))?)?;
     for item in &value.isr {
         to.extend_from_slice(&item.to_be_bytes());
     }
-    super::varint::write_unsigned_varint32(to, fit((value.removing_replicas.len() as i64) + 1, Place("/num_removing_replicas", "messages/cluster_metadata/partition_record.ksy#/seq/9"))?)?;
+    super::varint::write_unsigned_varint32(to, fit((value.removing_replicas.len() as i64) + 1, &Place("/num_removing_replicas", "messages/cluster_metadata/partition_record.ksy#/seq/9"))?)?;
     for item in &value.removing_replicas {
         to.extend_from_slice(&item.to_be_bytes());
     }
-    super::varint::write_unsigned_varint32(to, fit((value.adding_replicas.len() as i64) + 1, Place("/num_adding_replicas", "messages/cluster_metadata/partition_record.ksy#/seq/11"))?)?;
+    super::varint::write_unsigned_varint32(to, fit((value.adding_replicas.len() as i64) + 1, &Place("/num_adding_replicas", "messages/cluster_metadata/partition_record.ksy#/seq/11"))?)?;
     for item in &value.adding_replicas {
         to.extend_from_slice(&item.to_be_bytes());
     }
@@ -203,9 +203,9 @@ impl<'a> DirectoriesArray<'a> {
 /// Reads `directories_array`.
 pub fn read_directories_array<'a>(input: &mut Input<'a>) -> Result<DirectoriesArray<'a>, Error> {
     let start = input.absolute();
-    let num_directories = super::varint::read_unsigned_varint32(input, Place("/num_directories", "messages/cluster_metadata/partition_record.ksy#/types/directories_array/seq/0"))?;
+    let num_directories = super::varint::read_unsigned_varint32(input, &Place("/num_directories", "messages/cluster_metadata/partition_record.ksy#/types/directories_array/seq/0"))?;
     if (i64::from(num_directories) < 1) || ((i64::from(num_directories) - 1) > (input.left() as i64)) {
-        return Err(Error::invalid(start, num_directories, Place("/num_directories", "messages/cluster_metadata/partition_record.ksy#/types/directories_array/seq/0")));
+        return Err(Error::invalid(start, num_directories, &Place("/num_directories", "messages/cluster_metadata/partition_record.ksy#/types/directories_array/seq/0")));
     }
     let mut directories = Vec::with_capacity(input.room(i64::from(num_directories) - 1, 16));
     for _ in 0..(i64::from(num_directories) - 1) {
@@ -217,7 +217,7 @@ pub fn read_directories_array<'a>(input: &mut Input<'a>) -> Result<DirectoriesAr
 
 /// Writes `directories_array`.
 pub fn write_directories_array(to: &mut Vec<u8>, value: &DirectoriesArray<'_>) -> Result<(), Error> {
-    super::varint::write_unsigned_varint32(to, fit((value.directories.len() as i64) + 1, Place("/num_directories", "messages/cluster_metadata/partition_record.ksy#/types/directories_array/seq/0"))?)?;
+    super::varint::write_unsigned_varint32(to, fit((value.directories.len() as i64) + 1, &Place("/num_directories", "messages/cluster_metadata/partition_record.ksy#/types/directories_array/seq/0"))?)?;
     for item in &value.directories {
         super::primitive::write_uuid(to, item)?;
     }
@@ -242,9 +242,9 @@ impl LeaderRecoveryStateTag {
 
 /// Reads `leader_recovery_state_tag`.
 pub fn read_leader_recovery_state_tag(input: &mut Input<'_>) -> Result<LeaderRecoveryStateTag, Error> {
-    let leader_recovery_state = i8::from_be_bytes(input.array::<1>(Place("/leader_recovery_state", "messages/cluster_metadata/partition_record.ksy#/types/leader_recovery_state_tag/seq/0"))?);
+    let leader_recovery_state = i8::from_be_bytes(input.array::<1>(&Place("/leader_recovery_state", "messages/cluster_metadata/partition_record.ksy#/types/leader_recovery_state_tag/seq/0"))?);
     if !input.is_at_end() {
-        return Err(input.trailing(Place("/end", "messages/cluster_metadata/partition_record.ksy#/types/leader_recovery_state_tag/seq/1")));
+        return Err(input.trailing(&Place("/end", "messages/cluster_metadata/partition_record.ksy#/types/leader_recovery_state_tag/seq/1")));
     }
     Ok(LeaderRecoveryStateTag { leader_recovery_state })
 }
@@ -277,14 +277,14 @@ impl EligibleLeaderReplicasTag {
 /// Reads `eligible_leader_replicas_tag`.
 pub fn read_eligible_leader_replicas_tag(input: &mut Input<'_>) -> Result<EligibleLeaderReplicasTag, Error> {
     let start = input.absolute();
-    let num_eligible_leader_replicas = super::varint::read_unsigned_varint32(input, Place("/num_eligible_leader_replicas", "messages/cluster_metadata/partition_record.ksy#/types/eligible_leader_replicas_tag/seq/0"))?;
+    let num_eligible_leader_replicas = super::varint::read_unsigned_varint32(input, &Place("/num_eligible_leader_replicas", "messages/cluster_metadata/partition_record.ksy#/types/eligible_leader_replicas_tag/seq/0"))?;
     if (i64::from(num_eligible_leader_replicas) - 1) > (input.left() as i64) {
-        return Err(Error::invalid(start, num_eligible_leader_replicas, Place("/num_eligible_leader_replicas", "messages/cluster_metadata/partition_record.ksy#/types/eligible_leader_replicas_tag/seq/0")));
+        return Err(Error::invalid(start, num_eligible_leader_replicas, &Place("/num_eligible_leader_replicas", "messages/cluster_metadata/partition_record.ksy#/types/eligible_leader_replicas_tag/seq/0")));
     }
     let eligible_leader_replicas = if (i64::from(num_eligible_leader_replicas) - 1) >= 0 {
         let mut eligible_leader_replicas = Vec::with_capacity(input.room(i64::from(num_eligible_leader_replicas) - 1, 4));
         for _ in 0..(i64::from(num_eligible_leader_replicas) - 1) {
-            let item = i32::from_be_bytes(input.array::<4>(Place("", "messages/cluster_metadata/partition_record.ksy#/types/eligible_leader_replicas_tag/seq/1")).map_err(|error| error.inside_item("/eligible_leader_replicas", eligible_leader_replicas.len()))?);
+            let item = i32::from_be_bytes(input.array::<4>(&Place("", "messages/cluster_metadata/partition_record.ksy#/types/eligible_leader_replicas_tag/seq/1")).map_err(|error| error.inside_item("/eligible_leader_replicas", eligible_leader_replicas.len()))?);
             eligible_leader_replicas.push(item);
         }
         Some(eligible_leader_replicas)
@@ -292,14 +292,14 @@ pub fn read_eligible_leader_replicas_tag(input: &mut Input<'_>) -> Result<Eligib
         None
     };
     if !input.is_at_end() {
-        return Err(input.trailing(Place("/end", "messages/cluster_metadata/partition_record.ksy#/types/eligible_leader_replicas_tag/seq/2")));
+        return Err(input.trailing(&Place("/end", "messages/cluster_metadata/partition_record.ksy#/types/eligible_leader_replicas_tag/seq/2")));
     }
     Ok(EligibleLeaderReplicasTag { num_eligible_leader_replicas, eligible_leader_replicas })
 }
 
 /// Writes `eligible_leader_replicas_tag`.
 pub fn write_eligible_leader_replicas_tag(to: &mut Vec<u8>, value: &EligibleLeaderReplicasTag) -> Result<(), Error> {
-    super::varint::write_unsigned_varint32(to, fit((value.eligible_leader_replicas.as_ref().map_or(-1, |items| items.len() as i64)) + 1, Place("/num_eligible_leader_replicas", "messages/cluster_metadata/partition_record.ksy#/types/eligible_leader_replicas_tag/seq/0"))?)?;
+    super::varint::write_unsigned_varint32(to, fit((value.eligible_leader_replicas.as_ref().map_or(-1, |items| items.len() as i64)) + 1, &Place("/num_eligible_leader_replicas", "messages/cluster_metadata/partition_record.ksy#/types/eligible_leader_replicas_tag/seq/0"))?)?;
     if let Some(found) = &value.eligible_leader_replicas {
         for item in found {
             to.extend_from_slice(&item.to_be_bytes());
@@ -330,14 +330,14 @@ impl LastKnownElrTag {
 /// Reads `last_known_elr_tag`.
 pub fn read_last_known_elr_tag(input: &mut Input<'_>) -> Result<LastKnownElrTag, Error> {
     let start = input.absolute();
-    let num_last_known_elr = super::varint::read_unsigned_varint32(input, Place("/num_last_known_elr", "messages/cluster_metadata/partition_record.ksy#/types/last_known_elr_tag/seq/0"))?;
+    let num_last_known_elr = super::varint::read_unsigned_varint32(input, &Place("/num_last_known_elr", "messages/cluster_metadata/partition_record.ksy#/types/last_known_elr_tag/seq/0"))?;
     if (i64::from(num_last_known_elr) - 1) > (input.left() as i64) {
-        return Err(Error::invalid(start, num_last_known_elr, Place("/num_last_known_elr", "messages/cluster_metadata/partition_record.ksy#/types/last_known_elr_tag/seq/0")));
+        return Err(Error::invalid(start, num_last_known_elr, &Place("/num_last_known_elr", "messages/cluster_metadata/partition_record.ksy#/types/last_known_elr_tag/seq/0")));
     }
     let last_known_elr = if (i64::from(num_last_known_elr) - 1) >= 0 {
         let mut last_known_elr = Vec::with_capacity(input.room(i64::from(num_last_known_elr) - 1, 4));
         for _ in 0..(i64::from(num_last_known_elr) - 1) {
-            let item = i32::from_be_bytes(input.array::<4>(Place("", "messages/cluster_metadata/partition_record.ksy#/types/last_known_elr_tag/seq/1")).map_err(|error| error.inside_item("/last_known_elr", last_known_elr.len()))?);
+            let item = i32::from_be_bytes(input.array::<4>(&Place("", "messages/cluster_metadata/partition_record.ksy#/types/last_known_elr_tag/seq/1")).map_err(|error| error.inside_item("/last_known_elr", last_known_elr.len()))?);
             last_known_elr.push(item);
         }
         Some(last_known_elr)
@@ -345,14 +345,14 @@ pub fn read_last_known_elr_tag(input: &mut Input<'_>) -> Result<LastKnownElrTag,
         None
     };
     if !input.is_at_end() {
-        return Err(input.trailing(Place("/end", "messages/cluster_metadata/partition_record.ksy#/types/last_known_elr_tag/seq/2")));
+        return Err(input.trailing(&Place("/end", "messages/cluster_metadata/partition_record.ksy#/types/last_known_elr_tag/seq/2")));
     }
     Ok(LastKnownElrTag { num_last_known_elr, last_known_elr })
 }
 
 /// Writes `last_known_elr_tag`.
 pub fn write_last_known_elr_tag(to: &mut Vec<u8>, value: &LastKnownElrTag) -> Result<(), Error> {
-    super::varint::write_unsigned_varint32(to, fit((value.last_known_elr.as_ref().map_or(-1, |items| items.len() as i64)) + 1, Place("/num_last_known_elr", "messages/cluster_metadata/partition_record.ksy#/types/last_known_elr_tag/seq/0"))?)?;
+    super::varint::write_unsigned_varint32(to, fit((value.last_known_elr.as_ref().map_or(-1, |items| items.len() as i64)) + 1, &Place("/num_last_known_elr", "messages/cluster_metadata/partition_record.ksy#/types/last_known_elr_tag/seq/0"))?)?;
     if let Some(found) = &value.last_known_elr {
         for item in found {
             to.extend_from_slice(&item.to_be_bytes());
@@ -411,16 +411,16 @@ impl<'a> MessageTags<'a> {
 /// Reads `message_tags`.
 pub fn read_message_tags<'a>(input: &mut Input<'a>) -> Result<MessageTags<'a>, Error> {
     let start = input.absolute();
-    let num_fields = super::varint::read_unsigned_varint32(input, Place("/num_fields", "messages/cluster_metadata/partition_record.ksy#/types/message_tags/seq/0"))?;
+    let num_fields = super::varint::read_unsigned_varint32(input, &Place("/num_fields", "messages/cluster_metadata/partition_record.ksy#/types/message_tags/seq/0"))?;
     if (i64::from(num_fields) < 0) || (i64::from(num_fields) > (input.left() as i64)) {
-        return Err(Error::invalid(start, num_fields, Place("/num_fields", "messages/cluster_metadata/partition_record.ksy#/types/message_tags/seq/0")));
+        return Err(Error::invalid(start, num_fields, &Place("/num_fields", "messages/cluster_metadata/partition_record.ksy#/types/message_tags/seq/0")));
     }
     let mut fields = Vec::with_capacity(input.room(i64::from(num_fields), 2));
     for _ in 0..i64::from(num_fields) {
         let start = input.absolute();
         let item = read_message_tag(input).map_err(|error| error.inside_item("/fields", fields.len()))?;
         if fields.last().is_some_and(|last: &MessageTag<'_>| item.tag <= last.tag) {
-            let error = Error::invalid(start, item.tag, Place("/tag", "messages/cluster_metadata/partition_record.ksy#/types/message_tag/seq/0"));
+            let error = Error::invalid(start, item.tag, &Place("/tag", "messages/cluster_metadata/partition_record.ksy#/types/message_tag/seq/0"));
             return Err(error.inside_item("/fields", fields.len()));
         }
         fields.push(item);
@@ -430,7 +430,7 @@ pub fn read_message_tags<'a>(input: &mut Input<'a>) -> Result<MessageTags<'a>, E
 
 /// Writes `message_tags`.
 pub fn write_message_tags(to: &mut Vec<u8>, value: &MessageTags<'_>) -> Result<(), Error> {
-    super::varint::write_unsigned_varint32(to, fit(value.fields.len() as i64, Place("/num_fields", "messages/cluster_metadata/partition_record.ksy#/types/message_tags/seq/0"))?)?;
+    super::varint::write_unsigned_varint32(to, fit(value.fields.len() as i64, &Place("/num_fields", "messages/cluster_metadata/partition_record.ksy#/types/message_tags/seq/0"))?)?;
     for item in &value.fields {
         write_message_tag(to, item)?;
     }
@@ -461,13 +461,13 @@ impl<'a> MessageTag<'a> {
 
 /// Reads `message_tag`.
 pub fn read_message_tag<'a>(input: &mut Input<'a>) -> Result<MessageTag<'a>, Error> {
-    let tag = super::varint::read_unsigned_varint32(input, Place("/tag", "messages/cluster_metadata/partition_record.ksy#/types/message_tag/seq/0"))?;
+    let tag = super::varint::read_unsigned_varint32(input, &Place("/tag", "messages/cluster_metadata/partition_record.ksy#/types/message_tag/seq/0"))?;
     let start = input.absolute();
-    let len_content = super::varint::read_unsigned_varint32(input, Place("/len_content", "messages/cluster_metadata/partition_record.ksy#/types/message_tag/seq/1"))?;
+    let len_content = super::varint::read_unsigned_varint32(input, &Place("/len_content", "messages/cluster_metadata/partition_record.ksy#/types/message_tag/seq/1"))?;
     if i64::from(len_content) < 0 {
-        return Err(Error::invalid(start, len_content, Place("/len_content", "messages/cluster_metadata/partition_record.ksy#/types/message_tag/seq/1")));
+        return Err(Error::invalid(start, len_content, &Place("/len_content", "messages/cluster_metadata/partition_record.ksy#/types/message_tag/seq/1")));
     }
-    let content = read_message_tag_content(&mut input.part(i64::from(len_content), Place("/content", "messages/cluster_metadata/partition_record.ksy#/types/message_tag/seq/2"))?, i64::from(tag)).map_err(|error| error.inside("/content"))?;
+    let content = read_message_tag_content(&mut input.part(i64::from(len_content), &Place("/content", "messages/cluster_metadata/partition_record.ksy#/types/message_tag/seq/2"))?, i64::from(tag)).map_err(|error| error.inside("/content"))?;
     Ok(MessageTag { tag, len_content, content })
 }
 
@@ -479,7 +479,7 @@ pub fn write_message_tag(to: &mut Vec<u8>, value: &MessageTag<'_>) -> Result<(),
         let to = &mut content_bytes;
         write_message_tag_content(to, &value.content)?;
     }
-    super::varint::write_unsigned_varint32(to, fit(content_bytes.len() as i64, Place("/len_content", "messages/cluster_metadata/partition_record.ksy#/types/message_tag/seq/1"))?)?;
+    super::varint::write_unsigned_varint32(to, fit(content_bytes.len() as i64, &Place("/len_content", "messages/cluster_metadata/partition_record.ksy#/types/message_tag/seq/1"))?)?;
     to.extend_from_slice(&content_bytes);
     Ok(())
 }

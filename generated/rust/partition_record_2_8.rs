@@ -71,51 +71,51 @@ impl<'a> PartitionRecord28<'a> {
 /// Reads `partition_record_2_8`.
 pub fn read_partition_record_2_8<'a>(input: &mut Input<'a>) -> Result<PartitionRecord28<'a>, Error> {
     let start = input.absolute();
-    let frame_version = super::varint::read_unsigned_varint32(input, Place("/frame_version", "messages/cluster_metadata/partition_record_2_8.ksy#/seq/0"))?;
+    let frame_version = super::varint::read_unsigned_varint32(input, &Place("/frame_version", "messages/cluster_metadata/partition_record_2_8.ksy#/seq/0"))?;
     if i64::from(frame_version) != 0 {
-        return Err(Error::invalid(start, frame_version, Place("/frame_version", "messages/cluster_metadata/partition_record_2_8.ksy#/seq/0")));
+        return Err(Error::invalid(start, frame_version, &Place("/frame_version", "messages/cluster_metadata/partition_record_2_8.ksy#/seq/0")));
     }
     let start = input.absolute();
-    let api_key = super::varint::read_unsigned_varint32(input, Place("/api_key", "messages/cluster_metadata/partition_record_2_8.ksy#/seq/1"))?;
+    let api_key = super::varint::read_unsigned_varint32(input, &Place("/api_key", "messages/cluster_metadata/partition_record_2_8.ksy#/seq/1"))?;
     if i64::from(api_key) != 3 {
-        return Err(Error::invalid(start, api_key, Place("/api_key", "messages/cluster_metadata/partition_record_2_8.ksy#/seq/1")));
+        return Err(Error::invalid(start, api_key, &Place("/api_key", "messages/cluster_metadata/partition_record_2_8.ksy#/seq/1")));
     }
     let start = input.absolute();
-    let schema_version = super::varint::read_unsigned_varint32(input, Place("/schema_version", "messages/cluster_metadata/partition_record_2_8.ksy#/seq/2"))?;
+    let schema_version = super::varint::read_unsigned_varint32(input, &Place("/schema_version", "messages/cluster_metadata/partition_record_2_8.ksy#/seq/2"))?;
     if (i64::from(schema_version) < 0) || (i64::from(schema_version) > 0) {
-        return Err(Error::invalid(start, schema_version, Place("/schema_version", "messages/cluster_metadata/partition_record_2_8.ksy#/seq/2")));
+        return Err(Error::invalid(start, schema_version, &Place("/schema_version", "messages/cluster_metadata/partition_record_2_8.ksy#/seq/2")));
     }
-    let partition_id = i32::from_be_bytes(input.array::<4>(Place("/partition_id", "messages/cluster_metadata/partition_record_2_8.ksy#/seq/3"))?);
-    let topic_id = input.sized(16, Place("/topic_id", "messages/cluster_metadata/partition_record_2_8.ksy#/seq/4"))?;
+    let partition_id = i32::from_be_bytes(input.array::<4>(&Place("/partition_id", "messages/cluster_metadata/partition_record_2_8.ksy#/seq/3"))?);
+    let topic_id = input.sized(16, &Place("/topic_id", "messages/cluster_metadata/partition_record_2_8.ksy#/seq/4"))?;
     let start = input.absolute();
-    let num_replicas = i32::from_be_bytes(input.array::<4>(Place("/num_replicas", "messages/cluster_metadata/partition_record_2_8.ksy#/seq/5"))?);
+    let num_replicas = i32::from_be_bytes(input.array::<4>(&Place("/num_replicas", "messages/cluster_metadata/partition_record_2_8.ksy#/seq/5"))?);
     if (i64::from(num_replicas) < 0) || (i64::from(num_replicas) > (input.left() as i64)) {
-        return Err(Error::invalid(start, num_replicas, Place("/num_replicas", "messages/cluster_metadata/partition_record_2_8.ksy#/seq/5")));
+        return Err(Error::invalid(start, num_replicas, &Place("/num_replicas", "messages/cluster_metadata/partition_record_2_8.ksy#/seq/5")));
     }
     let mut replicas = Vec::with_capacity(input.room(i64::from(num_replicas), 4));
     for _ in 0..i64::from(num_replicas) {
-        let item = i32::from_be_bytes(input.array::<4>(Place("", "messages/cluster_metadata/partition_record_2_8.ksy#/seq/6")).map_err(|error| error.inside_item("/replicas", replicas.len()))?);
+        let item = i32::from_be_bytes(input.array::<4>(&Place("", "messages/cluster_metadata/partition_record_2_8.ksy#/seq/6")).map_err(|error| error.inside_item("/replicas", replicas.len()))?);
         replicas.push(item);
     }
     let start = input.absolute();
-    let num_isr = i32::from_be_bytes(input.array::<4>(Place("/num_isr", "messages/cluster_metadata/partition_record_2_8.ksy#/seq/7"))?);
+    let num_isr = i32::from_be_bytes(input.array::<4>(&Place("/num_isr", "messages/cluster_metadata/partition_record_2_8.ksy#/seq/7"))?);
     if (i64::from(num_isr) < 0) || (i64::from(num_isr) > (input.left() as i64)) {
-        return Err(Error::invalid(start, num_isr, Place("/num_isr", "messages/cluster_metadata/partition_record_2_8.ksy#/seq/7")));
+        return Err(Error::invalid(start, num_isr, &Place("/num_isr", "messages/cluster_metadata/partition_record_2_8.ksy#/seq/7")));
     }
     let mut isr = Vec::with_capacity(input.room(i64::from(num_isr), 4));
     for _ in 0..i64::from(num_isr) {
-        let item = i32::from_be_bytes(input.array::<4>(Place("", "messages/cluster_metadata/partition_record_2_8.ksy#/seq/8")).map_err(|error| error.inside_item("/isr", isr.len()))?);
+        let item = i32::from_be_bytes(input.array::<4>(&Place("", "messages/cluster_metadata/partition_record_2_8.ksy#/seq/8")).map_err(|error| error.inside_item("/isr", isr.len()))?);
         isr.push(item);
     }
     let start = input.absolute();
-    let num_removing_replicas = i32::from_be_bytes(input.array::<4>(Place("/num_removing_replicas", "messages/cluster_metadata/partition_record_2_8.ksy#/seq/9"))?);
+    let num_removing_replicas = i32::from_be_bytes(input.array::<4>(&Place("/num_removing_replicas", "messages/cluster_metadata/partition_record_2_8.ksy#/seq/9"))?);
     if i64::from(num_removing_replicas) > (input.left() as i64) {
-        return Err(Error::invalid(start, num_removing_replicas, Place("/num_removing_replicas", "messages/cluster_metadata/partition_record_2_8.ksy#/seq/9")));
+        return Err(Error::invalid(start, num_removing_replicas, &Place("/num_removing_replicas", "messages/cluster_metadata/partition_record_2_8.ksy#/seq/9")));
     }
     let removing_replicas = if i64::from(num_removing_replicas) >= 0 {
         let mut removing_replicas = Vec::with_capacity(input.room(i64::from(num_removing_replicas), 4));
         for _ in 0..i64::from(num_removing_replicas) {
-            let item = i32::from_be_bytes(input.array::<4>(Place("", "messages/cluster_metadata/partition_record_2_8.ksy#/seq/10")).map_err(|error| error.inside_item("/removing_replicas", removing_replicas.len()))?);
+            let item = i32::from_be_bytes(input.array::<4>(&Place("", "messages/cluster_metadata/partition_record_2_8.ksy#/seq/10")).map_err(|error| error.inside_item("/removing_replicas", removing_replicas.len()))?);
             removing_replicas.push(item);
         }
         Some(removing_replicas)
@@ -123,25 +123,25 @@ pub fn read_partition_record_2_8<'a>(input: &mut Input<'a>) -> Result<PartitionR
         None
     };
     let start = input.absolute();
-    let num_adding_replicas = i32::from_be_bytes(input.array::<4>(Place("/num_adding_replicas", "messages/cluster_metadata/partition_record_2_8.ksy#/seq/11"))?);
+    let num_adding_replicas = i32::from_be_bytes(input.array::<4>(&Place("/num_adding_replicas", "messages/cluster_metadata/partition_record_2_8.ksy#/seq/11"))?);
     if i64::from(num_adding_replicas) > (input.left() as i64) {
-        return Err(Error::invalid(start, num_adding_replicas, Place("/num_adding_replicas", "messages/cluster_metadata/partition_record_2_8.ksy#/seq/11")));
+        return Err(Error::invalid(start, num_adding_replicas, &Place("/num_adding_replicas", "messages/cluster_metadata/partition_record_2_8.ksy#/seq/11")));
     }
     let adding_replicas = if i64::from(num_adding_replicas) >= 0 {
         let mut adding_replicas = Vec::with_capacity(input.room(i64::from(num_adding_replicas), 4));
         for _ in 0..i64::from(num_adding_replicas) {
-            let item = i32::from_be_bytes(input.array::<4>(Place("", "messages/cluster_metadata/partition_record_2_8.ksy#/seq/12")).map_err(|error| error.inside_item("/adding_replicas", adding_replicas.len()))?);
+            let item = i32::from_be_bytes(input.array::<4>(&Place("", "messages/cluster_metadata/partition_record_2_8.ksy#/seq/12")).map_err(|error| error.inside_item("/adding_replicas", adding_replicas.len()))?);
             adding_replicas.push(item);
         }
         Some(adding_replicas)
     } else {
         None
     };
-    let leader = i32::from_be_bytes(input.array::<4>(Place("/leader", "messages/cluster_metadata/partition_record_2_8.ksy#/seq/13"))?);
-    let leader_epoch = i32::from_be_bytes(input.array::<4>(Place("/leader_epoch", "messages/cluster_metadata/partition_record_2_8.ksy#/seq/14"))?);
-    let partition_epoch = i32::from_be_bytes(input.array::<4>(Place("/partition_epoch", "messages/cluster_metadata/partition_record_2_8.ksy#/seq/15"))?);
+    let leader = i32::from_be_bytes(input.array::<4>(&Place("/leader", "messages/cluster_metadata/partition_record_2_8.ksy#/seq/13"))?);
+    let leader_epoch = i32::from_be_bytes(input.array::<4>(&Place("/leader_epoch", "messages/cluster_metadata/partition_record_2_8.ksy#/seq/14"))?);
+    let partition_epoch = i32::from_be_bytes(input.array::<4>(&Place("/partition_epoch", "messages/cluster_metadata/partition_record_2_8.ksy#/seq/15"))?);
     if !input.is_at_end() {
-        return Err(input.trailing(Place("/end", "messages/cluster_metadata/partition_record_2_8.ksy#/seq/16")));
+        return Err(input.trailing(&Place("/end", "messages/cluster_metadata/partition_record_2_8.ksy#/seq/16")));
     }
     Ok(PartitionRecord28 { frame_version, api_key, schema_version, partition_id, topic_id, num_replicas, replicas, num_isr, isr, num_removing_replicas, removing_replicas, num_adding_replicas, adding_replicas, leader, leader_epoch, partition_epoch })
 }
@@ -153,21 +153,21 @@ pub fn write_partition_record_2_8(to: &mut Vec<u8>, value: &PartitionRecord28<'_
     super::varint::write_unsigned_varint32(to, value.schema_version)?;
     to.extend_from_slice(&value.partition_id.to_be_bytes());
     to.extend_from_slice(value.topic_id);
-    to.extend_from_slice(&fit::<i32>(value.replicas.len() as i64, Place("/num_replicas", "messages/cluster_metadata/partition_record_2_8.ksy#/seq/5"))?.to_be_bytes());
+    to.extend_from_slice(&fit::<i32>(value.replicas.len() as i64, &Place("/num_replicas", "messages/cluster_metadata/partition_record_2_8.ksy#/seq/5"))?.to_be_bytes());
     for item in &value.replicas {
         to.extend_from_slice(&item.to_be_bytes());
     }
-    to.extend_from_slice(&fit::<i32>(value.isr.len() as i64, Place("/num_isr", "messages/cluster_metadata/partition_record_2_8.ksy#/seq/7"))?.to_be_bytes());
+    to.extend_from_slice(&fit::<i32>(value.isr.len() as i64, &Place("/num_isr", "messages/cluster_metadata/partition_record_2_8.ksy#/seq/7"))?.to_be_bytes());
     for item in &value.isr {
         to.extend_from_slice(&item.to_be_bytes());
     }
-    to.extend_from_slice(&fit::<i32>(value.removing_replicas.as_ref().map_or(-1, |items| items.len() as i64), Place("/num_removing_replicas", "messages/cluster_metadata/partition_record_2_8.ksy#/seq/9"))?.to_be_bytes());
+    to.extend_from_slice(&fit::<i32>(value.removing_replicas.as_ref().map_or(-1, |items| items.len() as i64), &Place("/num_removing_replicas", "messages/cluster_metadata/partition_record_2_8.ksy#/seq/9"))?.to_be_bytes());
     if let Some(found) = &value.removing_replicas {
         for item in found {
             to.extend_from_slice(&item.to_be_bytes());
         }
     }
-    to.extend_from_slice(&fit::<i32>(value.adding_replicas.as_ref().map_or(-1, |items| items.len() as i64), Place("/num_adding_replicas", "messages/cluster_metadata/partition_record_2_8.ksy#/seq/11"))?.to_be_bytes());
+    to.extend_from_slice(&fit::<i32>(value.adding_replicas.as_ref().map_or(-1, |items| items.len() as i64), &Place("/num_adding_replicas", "messages/cluster_metadata/partition_record_2_8.ksy#/seq/11"))?.to_be_bytes());
     if let Some(found) = &value.adding_replicas {
         for item in found {
             to.extend_from_slice(&item.to_be_bytes());

@@ -31,7 +31,8 @@ pub fn write_primitive(to: &mut Vec<u8>, value: &Primitive) -> Result<(), Error>
 }
 
 /// Reads `plain_string`.
-pub fn read_plain_string<'a>(input: &mut Input<'a>, place: Place) -> Result<&'a [u8], Error> {
+#[inline]
+pub fn read_plain_string<'a>(input: &mut Input<'a>, place: &Place) -> Result<&'a [u8], Error> {
     let start = input.absolute();
     let len_value = i16::from_be_bytes(input.array::<2>(place).map_err(|error| error.at(start))?);
     if i64::from(len_value) < 0 {
@@ -43,13 +44,14 @@ pub fn read_plain_string<'a>(input: &mut Input<'a>, place: Place) -> Result<&'a 
 
 /// Writes `plain_string`.
 pub fn write_plain_string(to: &mut Vec<u8>, value: &[u8]) -> Result<(), Error> {
-    to.extend_from_slice(&fit::<i16>(value.len() as i64, Place("/len_value", "primitive.ksy#/types/plain_string/seq/0"))?.to_be_bytes());
+    to.extend_from_slice(&fit::<i16>(value.len() as i64, &Place("/len_value", "primitive.ksy#/types/plain_string/seq/0"))?.to_be_bytes());
     to.extend_from_slice(value);
     Ok(())
 }
 
 /// Reads `nullable_string`.
-pub fn read_nullable_string<'a>(input: &mut Input<'a>, place: Place) -> Result<Option<&'a [u8]>, Error> {
+#[inline]
+pub fn read_nullable_string<'a>(input: &mut Input<'a>, place: &Place) -> Result<Option<&'a [u8]>, Error> {
     let start = input.absolute();
     let len_value = i16::from_be_bytes(input.array::<2>(place).map_err(|error| error.at(start))?);
     let value = if i64::from(len_value) >= 0 {
@@ -63,7 +65,7 @@ pub fn read_nullable_string<'a>(input: &mut Input<'a>, place: Place) -> Result<O
 
 /// Writes `nullable_string`.
 pub fn write_nullable_string(to: &mut Vec<u8>, value: Option<&[u8]>) -> Result<(), Error> {
-    to.extend_from_slice(&fit::<i16>(value.as_ref().map_or(-1, |items| items.len() as i64), Place("/len_value", "primitive.ksy#/types/nullable_string/seq/0"))?.to_be_bytes());
+    to.extend_from_slice(&fit::<i16>(value.as_ref().map_or(-1, |items| items.len() as i64), &Place("/len_value", "primitive.ksy#/types/nullable_string/seq/0"))?.to_be_bytes());
     if let Some(found) = value {
         to.extend_from_slice(found);
     }
@@ -71,7 +73,8 @@ pub fn write_nullable_string(to: &mut Vec<u8>, value: Option<&[u8]>) -> Result<(
 }
 
 /// Reads `byte_array`.
-pub fn read_byte_array<'a>(input: &mut Input<'a>, place: Place) -> Result<&'a [u8], Error> {
+#[inline]
+pub fn read_byte_array<'a>(input: &mut Input<'a>, place: &Place) -> Result<&'a [u8], Error> {
     let start = input.absolute();
     let len_value = i32::from_be_bytes(input.array::<4>(place).map_err(|error| error.at(start))?);
     if i64::from(len_value) < 0 {
@@ -83,13 +86,14 @@ pub fn read_byte_array<'a>(input: &mut Input<'a>, place: Place) -> Result<&'a [u
 
 /// Writes `byte_array`.
 pub fn write_byte_array(to: &mut Vec<u8>, value: &[u8]) -> Result<(), Error> {
-    to.extend_from_slice(&fit::<i32>(value.len() as i64, Place("/len_value", "primitive.ksy#/types/byte_array/seq/0"))?.to_be_bytes());
+    to.extend_from_slice(&fit::<i32>(value.len() as i64, &Place("/len_value", "primitive.ksy#/types/byte_array/seq/0"))?.to_be_bytes());
     to.extend_from_slice(value);
     Ok(())
 }
 
 /// Reads `nullable_byte_array`.
-pub fn read_nullable_byte_array<'a>(input: &mut Input<'a>, place: Place) -> Result<Option<&'a [u8]>, Error> {
+#[inline]
+pub fn read_nullable_byte_array<'a>(input: &mut Input<'a>, place: &Place) -> Result<Option<&'a [u8]>, Error> {
     let start = input.absolute();
     let len_value = i32::from_be_bytes(input.array::<4>(place).map_err(|error| error.at(start))?);
     let value = if i64::from(len_value) >= 0 {
@@ -103,7 +107,7 @@ pub fn read_nullable_byte_array<'a>(input: &mut Input<'a>, place: Place) -> Resu
 
 /// Writes `nullable_byte_array`.
 pub fn write_nullable_byte_array(to: &mut Vec<u8>, value: Option<&[u8]>) -> Result<(), Error> {
-    to.extend_from_slice(&fit::<i32>(value.as_ref().map_or(-1, |items| items.len() as i64), Place("/len_value", "primitive.ksy#/types/nullable_byte_array/seq/0"))?.to_be_bytes());
+    to.extend_from_slice(&fit::<i32>(value.as_ref().map_or(-1, |items| items.len() as i64), &Place("/len_value", "primitive.ksy#/types/nullable_byte_array/seq/0"))?.to_be_bytes());
     if let Some(found) = value {
         to.extend_from_slice(found);
     }
@@ -128,7 +132,7 @@ impl<'a> Uuid<'a> {
 
 /// Reads `uuid`.
 pub fn read_uuid<'a>(input: &mut Input<'a>) -> Result<Uuid<'a>, Error> {
-    let value = input.sized(16, Place("/value", "primitive.ksy#/types/uuid/seq/0"))?;
+    let value = input.sized(16, &Place("/value", "primitive.ksy#/types/uuid/seq/0"))?;
     Ok(Uuid { value })
 }
 

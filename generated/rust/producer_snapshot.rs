@@ -32,7 +32,7 @@ impl<'a> ProducerSnapshot<'a> {
         if computed == self.crc {
             return Ok(());
         }
-        Err(Error::mismatch(position + 2, self.crc, computed, Place("/crc", "producer_snapshot.ksy#/seq/1")))
+        Err(Error::mismatch(position + 2, self.crc, computed, &Place("/crc", "producer_snapshot.ksy#/seq/1")))
     }
 
     /// Returns the value as a tree.
@@ -50,18 +50,18 @@ impl<'a> ProducerSnapshot<'a> {
 /// Reads `producer_snapshot`.
 pub fn read_producer_snapshot<'a>(input: &mut Input<'a>) -> Result<ProducerSnapshot<'a>, Error> {
     let start = input.absolute();
-    let version = i16::from_be_bytes(input.array::<2>(Place("/version", "producer_snapshot.ksy#/seq/0"))?);
+    let version = i16::from_be_bytes(input.array::<2>(&Place("/version", "producer_snapshot.ksy#/seq/0"))?);
     if i64::from(version) != 1 {
-        return Err(Error::invalid(start, version, Place("/version", "producer_snapshot.ksy#/seq/0")));
+        return Err(Error::invalid(start, version, &Place("/version", "producer_snapshot.ksy#/seq/0")));
     }
-    let crc = u32::from_be_bytes(input.array::<4>(Place("/crc", "producer_snapshot.ksy#/seq/1"))?);
+    let crc = u32::from_be_bytes(input.array::<4>(&Place("/crc", "producer_snapshot.ksy#/seq/1"))?);
     let start = input.absolute();
-    let num_entries = i32::from_be_bytes(input.array::<4>(Place("/num_entries", "producer_snapshot.ksy#/seq/2"))?);
+    let num_entries = i32::from_be_bytes(input.array::<4>(&Place("/num_entries", "producer_snapshot.ksy#/seq/2"))?);
     if i64::from(num_entries) < 0 {
-        return Err(Error::invalid(start, num_entries, Place("/num_entries", "producer_snapshot.ksy#/seq/2")));
+        return Err(Error::invalid(start, num_entries, &Place("/num_entries", "producer_snapshot.ksy#/seq/2")));
     }
     if i64::from(num_entries) > (input.left() as i64).div_euclid(46) {
-        return Err(Error::invalid(start, num_entries, Place("/num_entries", "producer_snapshot.ksy#/seq/2")));
+        return Err(Error::invalid(start, num_entries, &Place("/num_entries", "producer_snapshot.ksy#/seq/2")));
     }
     let mut entries = Vec::with_capacity(input.room(i64::from(num_entries), 46));
     for _ in 0..i64::from(num_entries) {
@@ -75,9 +75,9 @@ pub fn read_producer_snapshot<'a>(input: &mut Input<'a>) -> Result<ProducerSnaps
 /// Writes `producer_snapshot`.
 pub fn write_producer_snapshot(to: &mut Vec<u8>, value: &ProducerSnapshot<'_>) -> Result<(), Error> {
     let begin = to.len();
-    to.extend_from_slice(&fit::<i16>(1, Place("/version", "producer_snapshot.ksy#/seq/0"))?.to_be_bytes());
+    to.extend_from_slice(&fit::<i16>(1, &Place("/version", "producer_snapshot.ksy#/seq/0"))?.to_be_bytes());
     to.extend_from_slice(&[0; 4]);
-    to.extend_from_slice(&fit::<i32>(value.entries.len() as i64, Place("/num_entries", "producer_snapshot.ksy#/seq/2"))?.to_be_bytes());
+    to.extend_from_slice(&fit::<i32>(value.entries.len() as i64, &Place("/num_entries", "producer_snapshot.ksy#/seq/2"))?.to_be_bytes());
     for item in &value.entries {
         write_producer_entry(to, item)?;
     }
@@ -133,14 +133,14 @@ impl ProducerEntry {
 
 /// Reads `producer_entry`.
 pub fn read_producer_entry(input: &mut Input<'_>) -> Result<ProducerEntry, Error> {
-    let producer_id = i64::from_be_bytes(input.array::<8>(Place("/producer_id", "producer_snapshot.ksy#/types/producer_entry/seq/0"))?);
-    let producer_epoch = i16::from_be_bytes(input.array::<2>(Place("/producer_epoch", "producer_snapshot.ksy#/types/producer_entry/seq/1"))?);
-    let last_sequence = i32::from_be_bytes(input.array::<4>(Place("/last_sequence", "producer_snapshot.ksy#/types/producer_entry/seq/2"))?);
-    let last_offset = i64::from_be_bytes(input.array::<8>(Place("/last_offset", "producer_snapshot.ksy#/types/producer_entry/seq/3"))?);
-    let offset_delta = i32::from_be_bytes(input.array::<4>(Place("/offset_delta", "producer_snapshot.ksy#/types/producer_entry/seq/4"))?);
-    let timestamp = i64::from_be_bytes(input.array::<8>(Place("/timestamp", "producer_snapshot.ksy#/types/producer_entry/seq/5"))?);
-    let coordinator_epoch = i32::from_be_bytes(input.array::<4>(Place("/coordinator_epoch", "producer_snapshot.ksy#/types/producer_entry/seq/6"))?);
-    let current_txn_first_offset = i64::from_be_bytes(input.array::<8>(Place("/current_txn_first_offset", "producer_snapshot.ksy#/types/producer_entry/seq/7"))?);
+    let producer_id = i64::from_be_bytes(input.array::<8>(&Place("/producer_id", "producer_snapshot.ksy#/types/producer_entry/seq/0"))?);
+    let producer_epoch = i16::from_be_bytes(input.array::<2>(&Place("/producer_epoch", "producer_snapshot.ksy#/types/producer_entry/seq/1"))?);
+    let last_sequence = i32::from_be_bytes(input.array::<4>(&Place("/last_sequence", "producer_snapshot.ksy#/types/producer_entry/seq/2"))?);
+    let last_offset = i64::from_be_bytes(input.array::<8>(&Place("/last_offset", "producer_snapshot.ksy#/types/producer_entry/seq/3"))?);
+    let offset_delta = i32::from_be_bytes(input.array::<4>(&Place("/offset_delta", "producer_snapshot.ksy#/types/producer_entry/seq/4"))?);
+    let timestamp = i64::from_be_bytes(input.array::<8>(&Place("/timestamp", "producer_snapshot.ksy#/types/producer_entry/seq/5"))?);
+    let coordinator_epoch = i32::from_be_bytes(input.array::<4>(&Place("/coordinator_epoch", "producer_snapshot.ksy#/types/producer_entry/seq/6"))?);
+    let current_txn_first_offset = i64::from_be_bytes(input.array::<8>(&Place("/current_txn_first_offset", "producer_snapshot.ksy#/types/producer_entry/seq/7"))?);
     Ok(ProducerEntry { producer_id, producer_epoch, last_sequence, last_offset, offset_delta, timestamp, coordinator_epoch, current_txn_first_offset })
 }
 

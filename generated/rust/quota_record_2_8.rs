@@ -46,35 +46,35 @@ impl<'a> QuotaRecord28<'a> {
 /// Reads `quota_record_2_8`.
 pub fn read_quota_record_2_8<'a>(input: &mut Input<'a>) -> Result<QuotaRecord28<'a>, Error> {
     let start = input.absolute();
-    let frame_version = super::varint::read_unsigned_varint32(input, Place("/frame_version", "messages/cluster_metadata/quota_record_2_8.ksy#/seq/0"))?;
+    let frame_version = super::varint::read_unsigned_varint32(input, &Place("/frame_version", "messages/cluster_metadata/quota_record_2_8.ksy#/seq/0"))?;
     if i64::from(frame_version) != 0 {
-        return Err(Error::invalid(start, frame_version, Place("/frame_version", "messages/cluster_metadata/quota_record_2_8.ksy#/seq/0")));
+        return Err(Error::invalid(start, frame_version, &Place("/frame_version", "messages/cluster_metadata/quota_record_2_8.ksy#/seq/0")));
     }
     let start = input.absolute();
-    let api_key = super::varint::read_unsigned_varint32(input, Place("/api_key", "messages/cluster_metadata/quota_record_2_8.ksy#/seq/1"))?;
+    let api_key = super::varint::read_unsigned_varint32(input, &Place("/api_key", "messages/cluster_metadata/quota_record_2_8.ksy#/seq/1"))?;
     if i64::from(api_key) != 14 {
-        return Err(Error::invalid(start, api_key, Place("/api_key", "messages/cluster_metadata/quota_record_2_8.ksy#/seq/1")));
+        return Err(Error::invalid(start, api_key, &Place("/api_key", "messages/cluster_metadata/quota_record_2_8.ksy#/seq/1")));
     }
     let start = input.absolute();
-    let schema_version = super::varint::read_unsigned_varint32(input, Place("/schema_version", "messages/cluster_metadata/quota_record_2_8.ksy#/seq/2"))?;
+    let schema_version = super::varint::read_unsigned_varint32(input, &Place("/schema_version", "messages/cluster_metadata/quota_record_2_8.ksy#/seq/2"))?;
     if (i64::from(schema_version) < 0) || (i64::from(schema_version) > 0) {
-        return Err(Error::invalid(start, schema_version, Place("/schema_version", "messages/cluster_metadata/quota_record_2_8.ksy#/seq/2")));
+        return Err(Error::invalid(start, schema_version, &Place("/schema_version", "messages/cluster_metadata/quota_record_2_8.ksy#/seq/2")));
     }
     let start = input.absolute();
-    let num_entity = i32::from_be_bytes(input.array::<4>(Place("/num_entity", "messages/cluster_metadata/quota_record_2_8.ksy#/seq/3"))?);
+    let num_entity = i32::from_be_bytes(input.array::<4>(&Place("/num_entity", "messages/cluster_metadata/quota_record_2_8.ksy#/seq/3"))?);
     if (i64::from(num_entity) < 0) || (i64::from(num_entity) > (input.left() as i64)) {
-        return Err(Error::invalid(start, num_entity, Place("/num_entity", "messages/cluster_metadata/quota_record_2_8.ksy#/seq/3")));
+        return Err(Error::invalid(start, num_entity, &Place("/num_entity", "messages/cluster_metadata/quota_record_2_8.ksy#/seq/3")));
     }
     let mut entity = Vec::with_capacity(input.room(i64::from(num_entity), 4));
     for _ in 0..i64::from(num_entity) {
         let item = read_entity_data(input).map_err(|error| error.inside_item("/entity", entity.len()))?;
         entity.push(item);
     }
-    let key = super::primitive::read_plain_string(input, Place("/key", "messages/cluster_metadata/quota_record_2_8.ksy#/seq/5"))?;
-    let value = f64::from_be_bytes(input.array::<8>(Place("/value", "messages/cluster_metadata/quota_record_2_8.ksy#/seq/6"))?);
-    let remove = u8::from_be_bytes(input.array::<1>(Place("/remove", "messages/cluster_metadata/quota_record_2_8.ksy#/seq/7"))?);
+    let key = super::primitive::read_plain_string(input, &Place("/key", "messages/cluster_metadata/quota_record_2_8.ksy#/seq/5"))?;
+    let value = f64::from_be_bytes(input.array::<8>(&Place("/value", "messages/cluster_metadata/quota_record_2_8.ksy#/seq/6"))?);
+    let remove = u8::from_be_bytes(input.array::<1>(&Place("/remove", "messages/cluster_metadata/quota_record_2_8.ksy#/seq/7"))?);
     if !input.is_at_end() {
-        return Err(input.trailing(Place("/end", "messages/cluster_metadata/quota_record_2_8.ksy#/seq/8")));
+        return Err(input.trailing(&Place("/end", "messages/cluster_metadata/quota_record_2_8.ksy#/seq/8")));
     }
     Ok(QuotaRecord28 { frame_version, api_key, schema_version, num_entity, entity, key, value, remove })
 }
@@ -84,7 +84,7 @@ pub fn write_quota_record_2_8(to: &mut Vec<u8>, value: &QuotaRecord28<'_>) -> Re
     super::varint::write_unsigned_varint32(to, value.frame_version)?;
     super::varint::write_unsigned_varint32(to, value.api_key)?;
     super::varint::write_unsigned_varint32(to, value.schema_version)?;
-    to.extend_from_slice(&fit::<i32>(value.entity.len() as i64, Place("/num_entity", "messages/cluster_metadata/quota_record_2_8.ksy#/seq/3"))?.to_be_bytes());
+    to.extend_from_slice(&fit::<i32>(value.entity.len() as i64, &Place("/num_entity", "messages/cluster_metadata/quota_record_2_8.ksy#/seq/3"))?.to_be_bytes());
     for item in &value.entity {
         write_entity_data(to, item)?;
     }
@@ -115,8 +115,8 @@ impl<'a> EntityData<'a> {
 
 /// Reads `entity_data`.
 pub fn read_entity_data<'a>(input: &mut Input<'a>) -> Result<EntityData<'a>, Error> {
-    let entity_type = super::primitive::read_plain_string(input, Place("/entity_type", "messages/cluster_metadata/quota_record_2_8.ksy#/types/entity_data/seq/0"))?;
-    let entity_name = super::primitive::read_nullable_string(input, Place("/entity_name", "messages/cluster_metadata/quota_record_2_8.ksy#/types/entity_data/seq/1"))?;
+    let entity_type = super::primitive::read_plain_string(input, &Place("/entity_type", "messages/cluster_metadata/quota_record_2_8.ksy#/types/entity_data/seq/0"))?;
+    let entity_name = super::primitive::read_nullable_string(input, &Place("/entity_name", "messages/cluster_metadata/quota_record_2_8.ksy#/types/entity_data/seq/1"))?;
     Ok(EntityData { entity_type, entity_name })
 }
 

@@ -132,13 +132,13 @@ impl<'a> Entry<'a> {
 
 /// Reads `entry`.
 pub fn read_entry<'a>(input: &mut Input<'a>) -> Result<Entry<'a>, Error> {
-    let base_offset = i64::from_be_bytes(input.array::<8>(Place("/base_offset", "recordbatch.ksy#/types/entry/seq/0"))?);
+    let base_offset = i64::from_be_bytes(input.array::<8>(&Place("/base_offset", "recordbatch.ksy#/types/entry/seq/0"))?);
     let start = input.absolute();
-    let len_message = i32::from_be_bytes(input.array::<4>(Place("/len_message", "recordbatch.ksy#/types/entry/seq/1"))?);
+    let len_message = i32::from_be_bytes(input.array::<4>(&Place("/len_message", "recordbatch.ksy#/types/entry/seq/1"))?);
     if i64::from(len_message) < 14 {
-        return Err(Error::invalid(start, len_message, Place("/len_message", "recordbatch.ksy#/types/entry/seq/1")));
+        return Err(Error::invalid(start, len_message, &Place("/len_message", "recordbatch.ksy#/types/entry/seq/1")));
     }
-    let message = read_message(&mut input.part(i64::from(len_message), Place("/message", "recordbatch.ksy#/types/entry/seq/2"))?, base_offset).map_err(|error| error.inside("/message"))?;
+    let message = read_message(&mut input.part(i64::from(len_message), &Place("/message", "recordbatch.ksy#/types/entry/seq/2"))?, base_offset).map_err(|error| error.inside("/message"))?;
     Ok(Entry { base_offset, len_message, message })
 }
 
@@ -150,7 +150,7 @@ pub fn write_entry(to: &mut Vec<u8>, value: &Entry<'_>) -> Result<(), Error> {
         let to = &mut message_bytes;
         write_message(to, &value.message)?;
     }
-    to.extend_from_slice(&fit::<i32>(message_bytes.len() as i64, Place("/len_message", "recordbatch.ksy#/types/entry/seq/1"))?.to_be_bytes());
+    to.extend_from_slice(&fit::<i32>(message_bytes.len() as i64, &Place("/len_message", "recordbatch.ksy#/types/entry/seq/1"))?.to_be_bytes());
     to.extend_from_slice(&message_bytes);
     Ok(())
 }
@@ -180,17 +180,17 @@ impl<'a> Message<'a> {
 
 /// Reads `message`.
 pub fn read_message<'a>(input: &mut Input<'a>, base_offset: i64) -> Result<Message<'a>, Error> {
-    let magic = i8::from_be_bytes(input.peek::<1>(4, Place("/magic", "recordbatch.ksy#/types/message/instances/magic"))?);
+    let magic = i8::from_be_bytes(input.peek::<1>(4, &Place("/magic", "recordbatch.ksy#/types/message/instances/magic"))?);
     if i64::from(magic) < 0 {
-        return Err(Error::invalid(input.absolute() + 4, magic, Place("/magic", "recordbatch.ksy#/types/message/instances/magic")));
+        return Err(Error::invalid(input.absolute() + 4, magic, &Place("/magic", "recordbatch.ksy#/types/message/instances/magic")));
     }
     if i64::from(magic) > 2 {
-        return Err(Error::invalid(input.absolute() + 4, magic, Place("/magic", "recordbatch.ksy#/types/message/instances/magic")));
+        return Err(Error::invalid(input.absolute() + 4, magic, &Place("/magic", "recordbatch.ksy#/types/message/instances/magic")));
     }
     match i64::from(magic) {
         0 | 1 => read_legacy_message(input, base_offset).map(Message::LegacyMessage).map_err(|error| error.inside("/content")),
         2 => read_record_batch(input, base_offset).map(Message::RecordBatch).map_err(|error| error.inside("/content")),
-        other => Err(Error::invalid(input.absolute(), other, Place("/content", "recordbatch.ksy#/types/message/seq/0"))),
+        other => Err(Error::invalid(input.absolute(), other, &Place("/content", "recordbatch.ksy#/types/message/seq/0"))),
     }
 }
 
@@ -246,7 +246,7 @@ impl<'a> LegacyMessage<'a> {
         if computed == self.crc {
             return Ok(());
         }
-        Err(Error::mismatch(position + 0, self.crc, computed, Place("/crc", "recordbatch.ksy#/types/legacy_message/seq/0")))
+        Err(Error::mismatch(position + 0, self.crc, computed, &Place("/crc", "recordbatch.ksy#/types/legacy_message/seq/0")))
     }
 
     /// Returns the value as a tree.
@@ -266,21 +266,21 @@ impl<'a> LegacyMessage<'a> {
 
 /// Reads `legacy_message`.
 pub fn read_legacy_message<'a>(input: &mut Input<'a>, offset: i64) -> Result<LegacyMessage<'a>, Error> {
-    let crc = u32::from_be_bytes(input.array::<4>(Place("/crc", "recordbatch.ksy#/types/legacy_message/seq/0"))?);
+    let crc = u32::from_be_bytes(input.array::<4>(&Place("/crc", "recordbatch.ksy#/types/legacy_message/seq/0"))?);
     let start = input.absolute();
-    let magic = i8::from_be_bytes(input.array::<1>(Place("/magic", "recordbatch.ksy#/types/legacy_message/seq/1"))?);
+    let magic = i8::from_be_bytes(input.array::<1>(&Place("/magic", "recordbatch.ksy#/types/legacy_message/seq/1"))?);
     if !matches!(i64::from(magic), 0 | 1) {
-        return Err(Error::invalid(start, magic, Place("/magic", "recordbatch.ksy#/types/legacy_message/seq/1")));
+        return Err(Error::invalid(start, magic, &Place("/magic", "recordbatch.ksy#/types/legacy_message/seq/1")));
     }
     let attributes = read_legacy_attributes(input).map_err(|error| error.inside("/attributes"))?;
     let timestamp = if i64::from(magic) == 1 {
-        let timestamp = i64::from_be_bytes(input.array::<8>(Place("/timestamp", "recordbatch.ksy#/types/legacy_message/seq/3"))?);
+        let timestamp = i64::from_be_bytes(input.array::<8>(&Place("/timestamp", "recordbatch.ksy#/types/legacy_message/seq/3"))?);
         Some(timestamp)
     } else {
         None
     };
-    let key = read_nullable_bytes_s4(input, Place("/key", "recordbatch.ksy#/types/legacy_message/seq/4"))?;
-    let value = read_nullable_bytes_s4(input, Place("/value", "recordbatch.ksy#/types/legacy_message/seq/5"))?;
+    let key = read_nullable_bytes_s4(input, &Place("/key", "recordbatch.ksy#/types/legacy_message/seq/4"))?;
+    let value = read_nullable_bytes_s4(input, &Place("/value", "recordbatch.ksy#/types/legacy_message/seq/5"))?;
     let unused = input.rest();
     Ok(LegacyMessage { offset, crc, magic, attributes, timestamp, key, value, unused })
 }
@@ -328,7 +328,7 @@ impl LegacyAttributes {
 /// Reads `legacy_attributes`.
 pub fn read_legacy_attributes(input: &mut Input<'_>) -> Result<LegacyAttributes, Error> {
     let start = input.absolute();
-    let bits = u8::from_be_bytes(input.array::<1>(Place("/reserved", "recordbatch.ksy#/types/legacy_attributes/seq/0"))?);
+    let bits = u8::from_be_bytes(input.array::<1>(&Place("/reserved", "recordbatch.ksy#/types/legacy_attributes/seq/0"))?);
     let reserved = (bits >> 4) & 0xf;
     let timestamp_type = (bits >> 3) & 0x1;
     let compression = bits & 0x7;
@@ -412,7 +412,7 @@ impl<'a> RecordBatch<'a> {
         if computed == self.crc {
             return Ok(());
         }
-        Err(Error::mismatch(position + 5, self.crc, computed, Place("/crc", "recordbatch.ksy#/types/record_batch/seq/2")))
+        Err(Error::mismatch(position + 5, self.crc, computed, &Place("/crc", "recordbatch.ksy#/types/record_batch/seq/2")))
     }
 
     /// Returns the value as a tree.
@@ -439,24 +439,24 @@ impl<'a> RecordBatch<'a> {
 
 /// Reads `record_batch`.
 pub fn read_record_batch<'a>(input: &mut Input<'a>, base_offset: i64) -> Result<RecordBatch<'a>, Error> {
-    let partition_leader_epoch = i32::from_be_bytes(input.array::<4>(Place("/partition_leader_epoch", "recordbatch.ksy#/types/record_batch/seq/0"))?);
+    let partition_leader_epoch = i32::from_be_bytes(input.array::<4>(&Place("/partition_leader_epoch", "recordbatch.ksy#/types/record_batch/seq/0"))?);
     let start = input.absolute();
-    let magic = i8::from_be_bytes(input.array::<1>(Place("/magic", "recordbatch.ksy#/types/record_batch/seq/1"))?);
+    let magic = i8::from_be_bytes(input.array::<1>(&Place("/magic", "recordbatch.ksy#/types/record_batch/seq/1"))?);
     if i64::from(magic) != 2 {
-        return Err(Error::invalid(start, magic, Place("/magic", "recordbatch.ksy#/types/record_batch/seq/1")));
+        return Err(Error::invalid(start, magic, &Place("/magic", "recordbatch.ksy#/types/record_batch/seq/1")));
     }
-    let crc = u32::from_be_bytes(input.array::<4>(Place("/crc", "recordbatch.ksy#/types/record_batch/seq/2"))?);
+    let crc = u32::from_be_bytes(input.array::<4>(&Place("/crc", "recordbatch.ksy#/types/record_batch/seq/2"))?);
     let attributes = read_batch_attributes(input).map_err(|error| error.inside("/attributes"))?;
-    let last_offset_delta = i32::from_be_bytes(input.array::<4>(Place("/last_offset_delta", "recordbatch.ksy#/types/record_batch/seq/4"))?);
-    let base_timestamp = i64::from_be_bytes(input.array::<8>(Place("/base_timestamp", "recordbatch.ksy#/types/record_batch/seq/5"))?);
-    let max_timestamp = i64::from_be_bytes(input.array::<8>(Place("/max_timestamp", "recordbatch.ksy#/types/record_batch/seq/6"))?);
-    let producer_id = i64::from_be_bytes(input.array::<8>(Place("/producer_id", "recordbatch.ksy#/types/record_batch/seq/7"))?);
-    let producer_epoch = i16::from_be_bytes(input.array::<2>(Place("/producer_epoch", "recordbatch.ksy#/types/record_batch/seq/8"))?);
-    let base_sequence = i32::from_be_bytes(input.array::<4>(Place("/base_sequence", "recordbatch.ksy#/types/record_batch/seq/9"))?);
+    let last_offset_delta = i32::from_be_bytes(input.array::<4>(&Place("/last_offset_delta", "recordbatch.ksy#/types/record_batch/seq/4"))?);
+    let base_timestamp = i64::from_be_bytes(input.array::<8>(&Place("/base_timestamp", "recordbatch.ksy#/types/record_batch/seq/5"))?);
+    let max_timestamp = i64::from_be_bytes(input.array::<8>(&Place("/max_timestamp", "recordbatch.ksy#/types/record_batch/seq/6"))?);
+    let producer_id = i64::from_be_bytes(input.array::<8>(&Place("/producer_id", "recordbatch.ksy#/types/record_batch/seq/7"))?);
+    let producer_epoch = i16::from_be_bytes(input.array::<2>(&Place("/producer_epoch", "recordbatch.ksy#/types/record_batch/seq/8"))?);
+    let base_sequence = i32::from_be_bytes(input.array::<4>(&Place("/base_sequence", "recordbatch.ksy#/types/record_batch/seq/9"))?);
     let start = input.absolute();
-    let num_records = i32::from_be_bytes(input.array::<4>(Place("/num_records", "recordbatch.ksy#/types/record_batch/seq/10"))?);
+    let num_records = i32::from_be_bytes(input.array::<4>(&Place("/num_records", "recordbatch.ksy#/types/record_batch/seq/10"))?);
     if i64::from(num_records) < 0 {
-        return Err(Error::invalid(start, num_records, Place("/num_records", "recordbatch.ksy#/types/record_batch/seq/10")));
+        return Err(Error::invalid(start, num_records, &Place("/num_records", "recordbatch.ksy#/types/record_batch/seq/10")));
     }
     let records = input.rest();
     Ok(RecordBatch { base_offset, partition_leader_epoch, magic, crc, attributes, last_offset_delta, base_timestamp, max_timestamp, producer_id, producer_epoch, base_sequence, num_records, records })
@@ -466,7 +466,7 @@ pub fn read_record_batch<'a>(input: &mut Input<'a>, base_offset: i64) -> Result<
 pub fn write_record_batch(to: &mut Vec<u8>, value: &RecordBatch<'_>) -> Result<(), Error> {
     let begin = to.len();
     to.extend_from_slice(&value.partition_leader_epoch.to_be_bytes());
-    to.extend_from_slice(&fit::<i8>(2, Place("/magic", "recordbatch.ksy#/types/record_batch/seq/1"))?.to_be_bytes());
+    to.extend_from_slice(&fit::<i8>(2, &Place("/magic", "recordbatch.ksy#/types/record_batch/seq/1"))?.to_be_bytes());
     to.extend_from_slice(&[0; 4]);
     write_batch_attributes(to, &value.attributes)?;
     to.extend_from_slice(&value.last_offset_delta.to_be_bytes());
@@ -517,7 +517,7 @@ impl BatchAttributes {
 /// Reads `batch_attributes`.
 pub fn read_batch_attributes(input: &mut Input<'_>) -> Result<BatchAttributes, Error> {
     let start = input.absolute();
-    let bits = u16::from_be_bytes(input.array::<2>(Place("/reserved", "recordbatch.ksy#/types/batch_attributes/seq/0"))?);
+    let bits = u16::from_be_bytes(input.array::<2>(&Place("/reserved", "recordbatch.ksy#/types/batch_attributes/seq/0"))?);
     let reserved = (bits >> 7) & 0x1ff;
     let has_delete_horizon = (bits >> 6) & 0x1 != 0;
     let is_control = (bits >> 5) & 0x1 != 0;
@@ -564,7 +564,7 @@ pub fn read_record_set<'a>(input: &mut Input<'a>, batch: &RecordBatch<'_>) -> Re
         records.push(item);
     }
     if !input.is_at_end() && (i64::from(batch.num_records) != 0) {
-        return Err(input.trailing(Place("/end", "recordbatch.ksy#/types/record_set/seq/1")));
+        return Err(input.trailing(&Place("/end", "recordbatch.ksy#/types/record_set/seq/1")));
     }
     Ok(RecordSet { records })
 }
@@ -580,11 +580,11 @@ pub fn write_record_set(to: &mut Vec<u8>, value: &RecordSet<'_>) -> Result<(), E
 /// Reads `framed_record`.
 pub fn read_framed_record<'a>(input: &mut Input<'a>, batch: &RecordBatch<'_>) -> Result<Record<'a>, Error> {
     let start = input.absolute();
-    let len_body = super::varint::read_varint32(input, Place("/len_body", "recordbatch.ksy#/types/framed_record/seq/0"))?;
+    let len_body = super::varint::read_varint32(input, &Place("/len_body", "recordbatch.ksy#/types/framed_record/seq/0"))?;
     if i64::from(len_body) < 0 {
-        return Err(Error::invalid(start, len_body, Place("/len_body", "recordbatch.ksy#/types/framed_record/seq/0")));
+        return Err(Error::invalid(start, len_body, &Place("/len_body", "recordbatch.ksy#/types/framed_record/seq/0")));
     }
-    let body = read_record(&mut input.part(i64::from(len_body), Place("/body", "recordbatch.ksy#/types/framed_record/seq/1"))?, batch).map_err(|error| error.inside("/body"))?;
+    let body = read_record(&mut input.part(i64::from(len_body), &Place("/body", "recordbatch.ksy#/types/framed_record/seq/1"))?, batch).map_err(|error| error.inside("/body"))?;
     Ok(body)
 }
 
@@ -595,7 +595,7 @@ pub fn write_framed_record(to: &mut Vec<u8>, value: &Record<'_>) -> Result<(), E
         let to = &mut body_bytes;
         write_record(to, value)?;
     }
-    super::varint::write_varint32(to, fit(body_bytes.len() as i64, Place("/len_body", "recordbatch.ksy#/types/framed_record/seq/0"))?)?;
+    super::varint::write_varint32(to, fit(body_bytes.len() as i64, &Place("/len_body", "recordbatch.ksy#/types/framed_record/seq/0"))?)?;
     to.extend_from_slice(&body_bytes);
     Ok(())
 }
@@ -665,15 +665,15 @@ impl<'a> Record<'a> {
 
 /// Reads `record`.
 pub fn read_record<'a>(input: &mut Input<'a>, batch: &RecordBatch<'_>) -> Result<Record<'a>, Error> {
-    let attributes = i8::from_be_bytes(input.array::<1>(Place("/attributes", "recordbatch.ksy#/types/record/seq/0"))?);
-    let timestamp_delta = super::varint::read_varint64(input, Place("/timestamp_delta", "recordbatch.ksy#/types/record/seq/1"))?;
-    let offset_delta = super::varint::read_varint32(input, Place("/offset_delta", "recordbatch.ksy#/types/record/seq/2"))?;
-    let key = read_nullable_bytes(input, Place("/key", "recordbatch.ksy#/types/record/seq/3"))?;
-    let value = read_nullable_bytes(input, Place("/value", "recordbatch.ksy#/types/record/seq/4"))?;
+    let attributes = i8::from_be_bytes(input.array::<1>(&Place("/attributes", "recordbatch.ksy#/types/record/seq/0"))?);
+    let timestamp_delta = super::varint::read_varint64(input, &Place("/timestamp_delta", "recordbatch.ksy#/types/record/seq/1"))?;
+    let offset_delta = super::varint::read_varint32(input, &Place("/offset_delta", "recordbatch.ksy#/types/record/seq/2"))?;
+    let key = read_nullable_bytes(input, &Place("/key", "recordbatch.ksy#/types/record/seq/3"))?;
+    let value = read_nullable_bytes(input, &Place("/value", "recordbatch.ksy#/types/record/seq/4"))?;
     let start = input.absolute();
-    let num_headers = super::varint::read_varint32(input, Place("/num_headers", "recordbatch.ksy#/types/record/seq/5"))?;
+    let num_headers = super::varint::read_varint32(input, &Place("/num_headers", "recordbatch.ksy#/types/record/seq/5"))?;
     if (i64::from(num_headers) < 0) || (i64::from(num_headers) > (input.left() as i64)) {
-        return Err(Error::invalid(start, num_headers, Place("/num_headers", "recordbatch.ksy#/types/record/seq/5")));
+        return Err(Error::invalid(start, num_headers, &Place("/num_headers", "recordbatch.ksy#/types/record/seq/5")));
     }
     let mut headers = Vec::with_capacity(input.room(i64::from(num_headers), 2));
     for _ in 0..i64::from(num_headers) {
@@ -681,7 +681,7 @@ pub fn read_record<'a>(input: &mut Input<'a>, batch: &RecordBatch<'_>) -> Result
         headers.push(item);
     }
     if !input.is_at_end() {
-        return Err(input.trailing(Place("/end", "recordbatch.ksy#/types/record/seq/7")));
+        return Err(input.trailing(&Place("/end", "recordbatch.ksy#/types/record/seq/7")));
     }
     Ok(Record { attributes, timestamp_delta, offset_delta, key, value, num_headers, headers })
 }
@@ -693,7 +693,7 @@ pub fn write_record(to: &mut Vec<u8>, value: &Record<'_>) -> Result<(), Error> {
     super::varint::write_varint32(to, value.offset_delta)?;
     write_nullable_bytes(to, value.key)?;
     write_nullable_bytes(to, value.value)?;
-    super::varint::write_varint32(to, fit(value.headers.len() as i64, Place("/num_headers", "recordbatch.ksy#/types/record/seq/5"))?)?;
+    super::varint::write_varint32(to, fit(value.headers.len() as i64, &Place("/num_headers", "recordbatch.ksy#/types/record/seq/5"))?)?;
     for item in &value.headers {
         write_header(to, item)?;
     }
@@ -726,25 +726,26 @@ impl<'a> Header<'a> {
 /// Reads `header`.
 pub fn read_header<'a>(input: &mut Input<'a>) -> Result<Header<'a>, Error> {
     let start = input.absolute();
-    let len_key = super::varint::read_varint32(input, Place("/len_key", "recordbatch.ksy#/types/header/seq/0"))?;
+    let len_key = super::varint::read_varint32(input, &Place("/len_key", "recordbatch.ksy#/types/header/seq/0"))?;
     if i64::from(len_key) < 0 {
-        return Err(Error::invalid(start, len_key, Place("/len_key", "recordbatch.ksy#/types/header/seq/0")));
+        return Err(Error::invalid(start, len_key, &Place("/len_key", "recordbatch.ksy#/types/header/seq/0")));
     }
-    let key = input.sized(i64::from(len_key), Place("/key", "recordbatch.ksy#/types/header/seq/1"))?;
-    let value = read_nullable_bytes(input, Place("/value", "recordbatch.ksy#/types/header/seq/2"))?;
+    let key = input.sized(i64::from(len_key), &Place("/key", "recordbatch.ksy#/types/header/seq/1"))?;
+    let value = read_nullable_bytes(input, &Place("/value", "recordbatch.ksy#/types/header/seq/2"))?;
     Ok(Header { len_key, key, value })
 }
 
 /// Writes `header`.
 pub fn write_header(to: &mut Vec<u8>, value: &Header<'_>) -> Result<(), Error> {
-    super::varint::write_varint32(to, fit(value.key.len() as i64, Place("/len_key", "recordbatch.ksy#/types/header/seq/0"))?)?;
+    super::varint::write_varint32(to, fit(value.key.len() as i64, &Place("/len_key", "recordbatch.ksy#/types/header/seq/0"))?)?;
     to.extend_from_slice(value.key);
     write_nullable_bytes(to, value.value)?;
     Ok(())
 }
 
 /// Reads `nullable_bytes`.
-pub fn read_nullable_bytes<'a>(input: &mut Input<'a>, place: Place) -> Result<Option<&'a [u8]>, Error> {
+#[inline]
+pub fn read_nullable_bytes<'a>(input: &mut Input<'a>, place: &Place) -> Result<Option<&'a [u8]>, Error> {
     let start = input.absolute();
     let len_value = super::varint::read_varint32(input, place)?;
     let value = if i64::from(len_value) >= 0 {
@@ -758,7 +759,7 @@ pub fn read_nullable_bytes<'a>(input: &mut Input<'a>, place: Place) -> Result<Op
 
 /// Writes `nullable_bytes`.
 pub fn write_nullable_bytes(to: &mut Vec<u8>, value: Option<&[u8]>) -> Result<(), Error> {
-    super::varint::write_varint32(to, fit(value.as_ref().map_or(-1, |items| items.len() as i64), Place("/len_value", "recordbatch.ksy#/types/nullable_bytes/seq/0"))?)?;
+    super::varint::write_varint32(to, fit(value.as_ref().map_or(-1, |items| items.len() as i64), &Place("/len_value", "recordbatch.ksy#/types/nullable_bytes/seq/0"))?)?;
     if let Some(found) = value {
         to.extend_from_slice(found);
     }
@@ -766,7 +767,8 @@ pub fn write_nullable_bytes(to: &mut Vec<u8>, value: Option<&[u8]>) -> Result<()
 }
 
 /// Reads `nullable_bytes_s4`.
-pub fn read_nullable_bytes_s4<'a>(input: &mut Input<'a>, place: Place) -> Result<Option<&'a [u8]>, Error> {
+#[inline]
+pub fn read_nullable_bytes_s4<'a>(input: &mut Input<'a>, place: &Place) -> Result<Option<&'a [u8]>, Error> {
     let start = input.absolute();
     let len_value = i32::from_be_bytes(input.array::<4>(place).map_err(|error| error.at(start))?);
     let value = if i64::from(len_value) >= 0 {
@@ -780,7 +782,7 @@ pub fn read_nullable_bytes_s4<'a>(input: &mut Input<'a>, place: Place) -> Result
 
 /// Writes `nullable_bytes_s4`.
 pub fn write_nullable_bytes_s4(to: &mut Vec<u8>, value: Option<&[u8]>) -> Result<(), Error> {
-    to.extend_from_slice(&fit::<i32>(value.as_ref().map_or(-1, |items| items.len() as i64), Place("/len_value", "recordbatch.ksy#/types/nullable_bytes_s4/seq/0"))?.to_be_bytes());
+    to.extend_from_slice(&fit::<i32>(value.as_ref().map_or(-1, |items| items.len() as i64), &Place("/len_value", "recordbatch.ksy#/types/nullable_bytes_s4/seq/0"))?.to_be_bytes());
     if let Some(found) = value {
         to.extend_from_slice(found);
     }

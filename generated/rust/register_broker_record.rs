@@ -67,33 +67,33 @@ impl<'a> RegisterBrokerRecord<'a> {
 /// Reads `register_broker_record`.
 pub fn read_register_broker_record<'a>(input: &mut Input<'a>) -> Result<RegisterBrokerRecord<'a>, Error> {
     let start = input.absolute();
-    let frame_version = super::varint::read_unsigned_varint32(input, Place("/frame_version", "messages/cluster_metadata/register_broker_record.ksy#/seq/0"))?;
+    let frame_version = super::varint::read_unsigned_varint32(input, &Place("/frame_version", "messages/cluster_metadata/register_broker_record.ksy#/seq/0"))?;
     if i64::from(frame_version) != 1 {
-        return Err(Error::invalid(start, frame_version, Place("/frame_version", "messages/cluster_metadata/register_broker_record.ksy#/seq/0")));
+        return Err(Error::invalid(start, frame_version, &Place("/frame_version", "messages/cluster_metadata/register_broker_record.ksy#/seq/0")));
     }
     let start = input.absolute();
-    let api_key = super::varint::read_unsigned_varint32(input, Place("/api_key", "messages/cluster_metadata/register_broker_record.ksy#/seq/1"))?;
+    let api_key = super::varint::read_unsigned_varint32(input, &Place("/api_key", "messages/cluster_metadata/register_broker_record.ksy#/seq/1"))?;
     if i64::from(api_key) != 0 {
-        return Err(Error::invalid(start, api_key, Place("/api_key", "messages/cluster_metadata/register_broker_record.ksy#/seq/1")));
+        return Err(Error::invalid(start, api_key, &Place("/api_key", "messages/cluster_metadata/register_broker_record.ksy#/seq/1")));
     }
     let start = input.absolute();
-    let schema_version = super::varint::read_unsigned_varint32(input, Place("/schema_version", "messages/cluster_metadata/register_broker_record.ksy#/seq/2"))?;
+    let schema_version = super::varint::read_unsigned_varint32(input, &Place("/schema_version", "messages/cluster_metadata/register_broker_record.ksy#/seq/2"))?;
     if (i64::from(schema_version) < 0) || (i64::from(schema_version) > 4) {
-        return Err(Error::invalid(start, schema_version, Place("/schema_version", "messages/cluster_metadata/register_broker_record.ksy#/seq/2")));
+        return Err(Error::invalid(start, schema_version, &Place("/schema_version", "messages/cluster_metadata/register_broker_record.ksy#/seq/2")));
     }
-    let broker_id = i32::from_be_bytes(input.array::<4>(Place("/broker_id", "messages/cluster_metadata/register_broker_record.ksy#/seq/3"))?);
+    let broker_id = i32::from_be_bytes(input.array::<4>(&Place("/broker_id", "messages/cluster_metadata/register_broker_record.ksy#/seq/3"))?);
     let is_migrating_zk_broker = if i64::from(schema_version) >= 2 {
-        let is_migrating_zk_broker = u8::from_be_bytes(input.array::<1>(Place("/is_migrating_zk_broker", "messages/cluster_metadata/register_broker_record.ksy#/seq/4"))?);
+        let is_migrating_zk_broker = u8::from_be_bytes(input.array::<1>(&Place("/is_migrating_zk_broker", "messages/cluster_metadata/register_broker_record.ksy#/seq/4"))?);
         Some(is_migrating_zk_broker)
     } else {
         None
     };
-    let incarnation_id = input.sized(16, Place("/incarnation_id", "messages/cluster_metadata/register_broker_record.ksy#/seq/5"))?;
-    let broker_epoch = i64::from_be_bytes(input.array::<8>(Place("/broker_epoch", "messages/cluster_metadata/register_broker_record.ksy#/seq/6"))?);
+    let incarnation_id = input.sized(16, &Place("/incarnation_id", "messages/cluster_metadata/register_broker_record.ksy#/seq/5"))?;
+    let broker_epoch = i64::from_be_bytes(input.array::<8>(&Place("/broker_epoch", "messages/cluster_metadata/register_broker_record.ksy#/seq/6"))?);
     let start = input.absolute();
-    let num_end_points = super::varint::read_unsigned_varint32(input, Place("/num_end_points", "messages/cluster_metadata/register_broker_record.ksy#/seq/7"))?;
+    let num_end_points = super::varint::read_unsigned_varint32(input, &Place("/num_end_points", "messages/cluster_metadata/register_broker_record.ksy#/seq/7"))?;
     if (i64::from(num_end_points) < 1) || ((i64::from(num_end_points) - 1) > (input.left() as i64)) {
-        return Err(Error::invalid(start, num_end_points, Place("/num_end_points", "messages/cluster_metadata/register_broker_record.ksy#/seq/7")));
+        return Err(Error::invalid(start, num_end_points, &Place("/num_end_points", "messages/cluster_metadata/register_broker_record.ksy#/seq/7")));
     }
     let mut end_points = Vec::with_capacity(input.room(i64::from(num_end_points) - 1, 7));
     for _ in 0..(i64::from(num_end_points) - 1) {
@@ -101,26 +101,26 @@ pub fn read_register_broker_record<'a>(input: &mut Input<'a>) -> Result<Register
         end_points.push(item);
     }
     let start = input.absolute();
-    let num_features = super::varint::read_unsigned_varint32(input, Place("/num_features", "messages/cluster_metadata/register_broker_record.ksy#/seq/9"))?;
+    let num_features = super::varint::read_unsigned_varint32(input, &Place("/num_features", "messages/cluster_metadata/register_broker_record.ksy#/seq/9"))?;
     if (i64::from(num_features) < 1) || ((i64::from(num_features) - 1) > (input.left() as i64)) {
-        return Err(Error::invalid(start, num_features, Place("/num_features", "messages/cluster_metadata/register_broker_record.ksy#/seq/9")));
+        return Err(Error::invalid(start, num_features, &Place("/num_features", "messages/cluster_metadata/register_broker_record.ksy#/seq/9")));
     }
     let mut features = Vec::with_capacity(input.room(i64::from(num_features) - 1, 6));
     for _ in 0..(i64::from(num_features) - 1) {
         let item = read_broker_feature(input).map_err(|error| error.inside_item("/features", features.len()))?;
         features.push(item);
     }
-    let rack = super::flexible::read_compact_nullable_string(input, Place("/rack", "messages/cluster_metadata/register_broker_record.ksy#/seq/11"))?;
-    let fenced = u8::from_be_bytes(input.array::<1>(Place("/fenced", "messages/cluster_metadata/register_broker_record.ksy#/seq/12"))?);
+    let rack = super::flexible::read_compact_nullable_string(input, &Place("/rack", "messages/cluster_metadata/register_broker_record.ksy#/seq/11"))?;
+    let fenced = u8::from_be_bytes(input.array::<1>(&Place("/fenced", "messages/cluster_metadata/register_broker_record.ksy#/seq/12"))?);
     let in_controlled_shutdown = if i64::from(schema_version) >= 1 {
-        let in_controlled_shutdown = u8::from_be_bytes(input.array::<1>(Place("/in_controlled_shutdown", "messages/cluster_metadata/register_broker_record.ksy#/seq/13"))?);
+        let in_controlled_shutdown = u8::from_be_bytes(input.array::<1>(&Place("/in_controlled_shutdown", "messages/cluster_metadata/register_broker_record.ksy#/seq/13"))?);
         Some(in_controlled_shutdown)
     } else {
         None
     };
     let tagged_fields = read_message_tags(input).map_err(|error| error.inside("/tagged_fields"))?;
     if !input.is_at_end() {
-        return Err(input.trailing(Place("/end", "messages/cluster_metadata/register_broker_record.ksy#/seq/15")));
+        return Err(input.trailing(&Place("/end", "messages/cluster_metadata/register_broker_record.ksy#/seq/15")));
     }
     Ok(RegisterBrokerRecord { frame_version, api_key, schema_version, broker_id, is_migrating_zk_broker, incarnation_id, broker_epoch, num_end_points, end_points, num_features, features, rack, fenced, in_controlled_shutdown, tagged_fields })
 }
@@ -136,11 +136,11 @@ pub fn write_register_broker_record(to: &mut Vec<u8>, value: &RegisterBrokerReco
     }
     to.extend_from_slice(value.incarnation_id);
     to.extend_from_slice(&value.broker_epoch.to_be_bytes());
-    super::varint::write_unsigned_varint32(to, fit((value.end_points.len() as i64) + 1, Place("/num_end_points", "messages/cluster_metadata/register_broker_record.ksy#/seq/7"))?)?;
+    super::varint::write_unsigned_varint32(to, fit((value.end_points.len() as i64) + 1, &Place("/num_end_points", "messages/cluster_metadata/register_broker_record.ksy#/seq/7"))?)?;
     for item in &value.end_points {
         write_broker_endpoint(to, item)?;
     }
-    super::varint::write_unsigned_varint32(to, fit((value.features.len() as i64) + 1, Place("/num_features", "messages/cluster_metadata/register_broker_record.ksy#/seq/9"))?)?;
+    super::varint::write_unsigned_varint32(to, fit((value.features.len() as i64) + 1, &Place("/num_features", "messages/cluster_metadata/register_broker_record.ksy#/seq/9"))?)?;
     for item in &value.features {
         write_broker_feature(to, item)?;
     }
@@ -183,10 +183,10 @@ impl<'a> BrokerEndpoint<'a> {
 
 /// Reads `broker_endpoint`.
 pub fn read_broker_endpoint<'a>(input: &mut Input<'a>) -> Result<BrokerEndpoint<'a>, Error> {
-    let name = super::flexible::read_compact_string(input, Place("/name", "messages/cluster_metadata/register_broker_record.ksy#/types/broker_endpoint/seq/0"))?;
-    let host = super::flexible::read_compact_string(input, Place("/host", "messages/cluster_metadata/register_broker_record.ksy#/types/broker_endpoint/seq/1"))?;
-    let port = u16::from_be_bytes(input.array::<2>(Place("/port", "messages/cluster_metadata/register_broker_record.ksy#/types/broker_endpoint/seq/2"))?);
-    let security_protocol = i16::from_be_bytes(input.array::<2>(Place("/security_protocol", "messages/cluster_metadata/register_broker_record.ksy#/types/broker_endpoint/seq/3"))?);
+    let name = super::flexible::read_compact_string(input, &Place("/name", "messages/cluster_metadata/register_broker_record.ksy#/types/broker_endpoint/seq/0"))?;
+    let host = super::flexible::read_compact_string(input, &Place("/host", "messages/cluster_metadata/register_broker_record.ksy#/types/broker_endpoint/seq/1"))?;
+    let port = u16::from_be_bytes(input.array::<2>(&Place("/port", "messages/cluster_metadata/register_broker_record.ksy#/types/broker_endpoint/seq/2"))?);
+    let security_protocol = i16::from_be_bytes(input.array::<2>(&Place("/security_protocol", "messages/cluster_metadata/register_broker_record.ksy#/types/broker_endpoint/seq/3"))?);
     let tagged_fields = super::flexible::read_tagged_fields(input).map_err(|error| error.inside("/tagged_fields"))?;
     Ok(BrokerEndpoint { name, host, port, security_protocol, tagged_fields })
 }
@@ -228,9 +228,9 @@ impl<'a> BrokerFeature<'a> {
 
 /// Reads `broker_feature`.
 pub fn read_broker_feature<'a>(input: &mut Input<'a>) -> Result<BrokerFeature<'a>, Error> {
-    let name = super::flexible::read_compact_string(input, Place("/name", "messages/cluster_metadata/register_broker_record.ksy#/types/broker_feature/seq/0"))?;
-    let min_supported_version = i16::from_be_bytes(input.array::<2>(Place("/min_supported_version", "messages/cluster_metadata/register_broker_record.ksy#/types/broker_feature/seq/1"))?);
-    let max_supported_version = i16::from_be_bytes(input.array::<2>(Place("/max_supported_version", "messages/cluster_metadata/register_broker_record.ksy#/types/broker_feature/seq/2"))?);
+    let name = super::flexible::read_compact_string(input, &Place("/name", "messages/cluster_metadata/register_broker_record.ksy#/types/broker_feature/seq/0"))?;
+    let min_supported_version = i16::from_be_bytes(input.array::<2>(&Place("/min_supported_version", "messages/cluster_metadata/register_broker_record.ksy#/types/broker_feature/seq/1"))?);
+    let max_supported_version = i16::from_be_bytes(input.array::<2>(&Place("/max_supported_version", "messages/cluster_metadata/register_broker_record.ksy#/types/broker_feature/seq/2"))?);
     let tagged_fields = super::flexible::read_tagged_fields(input).map_err(|error| error.inside("/tagged_fields"))?;
     Ok(BrokerFeature { name, min_supported_version, max_supported_version, tagged_fields })
 }
@@ -266,9 +266,9 @@ impl<'a> LogDirsTag<'a> {
 /// Reads `log_dirs_tag`.
 pub fn read_log_dirs_tag<'a>(input: &mut Input<'a>) -> Result<LogDirsTag<'a>, Error> {
     let start = input.absolute();
-    let num_log_dirs = super::varint::read_unsigned_varint32(input, Place("/num_log_dirs", "messages/cluster_metadata/register_broker_record.ksy#/types/log_dirs_tag/seq/0"))?;
+    let num_log_dirs = super::varint::read_unsigned_varint32(input, &Place("/num_log_dirs", "messages/cluster_metadata/register_broker_record.ksy#/types/log_dirs_tag/seq/0"))?;
     if (i64::from(num_log_dirs) < 1) || ((i64::from(num_log_dirs) - 1) > (input.left() as i64)) {
-        return Err(Error::invalid(start, num_log_dirs, Place("/num_log_dirs", "messages/cluster_metadata/register_broker_record.ksy#/types/log_dirs_tag/seq/0")));
+        return Err(Error::invalid(start, num_log_dirs, &Place("/num_log_dirs", "messages/cluster_metadata/register_broker_record.ksy#/types/log_dirs_tag/seq/0")));
     }
     let mut log_dirs = Vec::with_capacity(input.room(i64::from(num_log_dirs) - 1, 16));
     for _ in 0..(i64::from(num_log_dirs) - 1) {
@@ -276,14 +276,14 @@ pub fn read_log_dirs_tag<'a>(input: &mut Input<'a>) -> Result<LogDirsTag<'a>, Er
         log_dirs.push(item);
     }
     if !input.is_at_end() {
-        return Err(input.trailing(Place("/end", "messages/cluster_metadata/register_broker_record.ksy#/types/log_dirs_tag/seq/2")));
+        return Err(input.trailing(&Place("/end", "messages/cluster_metadata/register_broker_record.ksy#/types/log_dirs_tag/seq/2")));
     }
     Ok(LogDirsTag { num_log_dirs, log_dirs })
 }
 
 /// Writes `log_dirs_tag`.
 pub fn write_log_dirs_tag(to: &mut Vec<u8>, value: &LogDirsTag<'_>) -> Result<(), Error> {
-    super::varint::write_unsigned_varint32(to, fit((value.log_dirs.len() as i64) + 1, Place("/num_log_dirs", "messages/cluster_metadata/register_broker_record.ksy#/types/log_dirs_tag/seq/0"))?)?;
+    super::varint::write_unsigned_varint32(to, fit((value.log_dirs.len() as i64) + 1, &Place("/num_log_dirs", "messages/cluster_metadata/register_broker_record.ksy#/types/log_dirs_tag/seq/0"))?)?;
     for item in &value.log_dirs {
         super::primitive::write_uuid(to, item)?;
     }
@@ -312,9 +312,9 @@ impl<'a> CordonedLogDirsTag<'a> {
 /// Reads `cordoned_log_dirs_tag`.
 pub fn read_cordoned_log_dirs_tag<'a>(input: &mut Input<'a>) -> Result<CordonedLogDirsTag<'a>, Error> {
     let start = input.absolute();
-    let num_cordoned_log_dirs = super::varint::read_unsigned_varint32(input, Place("/num_cordoned_log_dirs", "messages/cluster_metadata/register_broker_record.ksy#/types/cordoned_log_dirs_tag/seq/0"))?;
+    let num_cordoned_log_dirs = super::varint::read_unsigned_varint32(input, &Place("/num_cordoned_log_dirs", "messages/cluster_metadata/register_broker_record.ksy#/types/cordoned_log_dirs_tag/seq/0"))?;
     if (i64::from(num_cordoned_log_dirs) - 1) > (input.left() as i64) {
-        return Err(Error::invalid(start, num_cordoned_log_dirs, Place("/num_cordoned_log_dirs", "messages/cluster_metadata/register_broker_record.ksy#/types/cordoned_log_dirs_tag/seq/0")));
+        return Err(Error::invalid(start, num_cordoned_log_dirs, &Place("/num_cordoned_log_dirs", "messages/cluster_metadata/register_broker_record.ksy#/types/cordoned_log_dirs_tag/seq/0")));
     }
     let cordoned_log_dirs = if (i64::from(num_cordoned_log_dirs) - 1) >= 0 {
         let mut cordoned_log_dirs = Vec::with_capacity(input.room(i64::from(num_cordoned_log_dirs) - 1, 16));
@@ -327,14 +327,14 @@ pub fn read_cordoned_log_dirs_tag<'a>(input: &mut Input<'a>) -> Result<CordonedL
         None
     };
     if !input.is_at_end() {
-        return Err(input.trailing(Place("/end", "messages/cluster_metadata/register_broker_record.ksy#/types/cordoned_log_dirs_tag/seq/2")));
+        return Err(input.trailing(&Place("/end", "messages/cluster_metadata/register_broker_record.ksy#/types/cordoned_log_dirs_tag/seq/2")));
     }
     Ok(CordonedLogDirsTag { num_cordoned_log_dirs, cordoned_log_dirs })
 }
 
 /// Writes `cordoned_log_dirs_tag`.
 pub fn write_cordoned_log_dirs_tag(to: &mut Vec<u8>, value: &CordonedLogDirsTag<'_>) -> Result<(), Error> {
-    super::varint::write_unsigned_varint32(to, fit((value.cordoned_log_dirs.as_ref().map_or(-1, |items| items.len() as i64)) + 1, Place("/num_cordoned_log_dirs", "messages/cluster_metadata/register_broker_record.ksy#/types/cordoned_log_dirs_tag/seq/0"))?)?;
+    super::varint::write_unsigned_varint32(to, fit((value.cordoned_log_dirs.as_ref().map_or(-1, |items| items.len() as i64)) + 1, &Place("/num_cordoned_log_dirs", "messages/cluster_metadata/register_broker_record.ksy#/types/cordoned_log_dirs_tag/seq/0"))?)?;
     if let Some(found) = &value.cordoned_log_dirs {
         for item in found {
             super::primitive::write_uuid(to, item)?;
@@ -393,16 +393,16 @@ impl<'a> MessageTags<'a> {
 /// Reads `message_tags`.
 pub fn read_message_tags<'a>(input: &mut Input<'a>) -> Result<MessageTags<'a>, Error> {
     let start = input.absolute();
-    let num_fields = super::varint::read_unsigned_varint32(input, Place("/num_fields", "messages/cluster_metadata/register_broker_record.ksy#/types/message_tags/seq/0"))?;
+    let num_fields = super::varint::read_unsigned_varint32(input, &Place("/num_fields", "messages/cluster_metadata/register_broker_record.ksy#/types/message_tags/seq/0"))?;
     if (i64::from(num_fields) < 0) || (i64::from(num_fields) > (input.left() as i64)) {
-        return Err(Error::invalid(start, num_fields, Place("/num_fields", "messages/cluster_metadata/register_broker_record.ksy#/types/message_tags/seq/0")));
+        return Err(Error::invalid(start, num_fields, &Place("/num_fields", "messages/cluster_metadata/register_broker_record.ksy#/types/message_tags/seq/0")));
     }
     let mut fields = Vec::with_capacity(input.room(i64::from(num_fields), 2));
     for _ in 0..i64::from(num_fields) {
         let start = input.absolute();
         let item = read_message_tag(input).map_err(|error| error.inside_item("/fields", fields.len()))?;
         if fields.last().is_some_and(|last: &MessageTag<'_>| item.tag <= last.tag) {
-            let error = Error::invalid(start, item.tag, Place("/tag", "messages/cluster_metadata/register_broker_record.ksy#/types/message_tag/seq/0"));
+            let error = Error::invalid(start, item.tag, &Place("/tag", "messages/cluster_metadata/register_broker_record.ksy#/types/message_tag/seq/0"));
             return Err(error.inside_item("/fields", fields.len()));
         }
         fields.push(item);
@@ -412,7 +412,7 @@ pub fn read_message_tags<'a>(input: &mut Input<'a>) -> Result<MessageTags<'a>, E
 
 /// Writes `message_tags`.
 pub fn write_message_tags(to: &mut Vec<u8>, value: &MessageTags<'_>) -> Result<(), Error> {
-    super::varint::write_unsigned_varint32(to, fit(value.fields.len() as i64, Place("/num_fields", "messages/cluster_metadata/register_broker_record.ksy#/types/message_tags/seq/0"))?)?;
+    super::varint::write_unsigned_varint32(to, fit(value.fields.len() as i64, &Place("/num_fields", "messages/cluster_metadata/register_broker_record.ksy#/types/message_tags/seq/0"))?)?;
     for item in &value.fields {
         write_message_tag(to, item)?;
     }
@@ -443,13 +443,13 @@ impl<'a> MessageTag<'a> {
 
 /// Reads `message_tag`.
 pub fn read_message_tag<'a>(input: &mut Input<'a>) -> Result<MessageTag<'a>, Error> {
-    let tag = super::varint::read_unsigned_varint32(input, Place("/tag", "messages/cluster_metadata/register_broker_record.ksy#/types/message_tag/seq/0"))?;
+    let tag = super::varint::read_unsigned_varint32(input, &Place("/tag", "messages/cluster_metadata/register_broker_record.ksy#/types/message_tag/seq/0"))?;
     let start = input.absolute();
-    let len_content = super::varint::read_unsigned_varint32(input, Place("/len_content", "messages/cluster_metadata/register_broker_record.ksy#/types/message_tag/seq/1"))?;
+    let len_content = super::varint::read_unsigned_varint32(input, &Place("/len_content", "messages/cluster_metadata/register_broker_record.ksy#/types/message_tag/seq/1"))?;
     if i64::from(len_content) < 0 {
-        return Err(Error::invalid(start, len_content, Place("/len_content", "messages/cluster_metadata/register_broker_record.ksy#/types/message_tag/seq/1")));
+        return Err(Error::invalid(start, len_content, &Place("/len_content", "messages/cluster_metadata/register_broker_record.ksy#/types/message_tag/seq/1")));
     }
-    let content = read_message_tag_content(&mut input.part(i64::from(len_content), Place("/content", "messages/cluster_metadata/register_broker_record.ksy#/types/message_tag/seq/2"))?, i64::from(tag)).map_err(|error| error.inside("/content"))?;
+    let content = read_message_tag_content(&mut input.part(i64::from(len_content), &Place("/content", "messages/cluster_metadata/register_broker_record.ksy#/types/message_tag/seq/2"))?, i64::from(tag)).map_err(|error| error.inside("/content"))?;
     Ok(MessageTag { tag, len_content, content })
 }
 
@@ -461,7 +461,7 @@ pub fn write_message_tag(to: &mut Vec<u8>, value: &MessageTag<'_>) -> Result<(),
         let to = &mut content_bytes;
         write_message_tag_content(to, &value.content)?;
     }
-    super::varint::write_unsigned_varint32(to, fit(content_bytes.len() as i64, Place("/len_content", "messages/cluster_metadata/register_broker_record.ksy#/types/message_tag/seq/1"))?)?;
+    super::varint::write_unsigned_varint32(to, fit(content_bytes.len() as i64, &Place("/len_content", "messages/cluster_metadata/register_broker_record.ksy#/types/message_tag/seq/1"))?)?;
     to.extend_from_slice(&content_bytes);
     Ok(())
 }

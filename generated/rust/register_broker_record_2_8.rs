@@ -55,27 +55,27 @@ impl<'a> RegisterBrokerRecord28<'a> {
 /// Reads `register_broker_record_2_8`.
 pub fn read_register_broker_record_2_8<'a>(input: &mut Input<'a>) -> Result<RegisterBrokerRecord28<'a>, Error> {
     let start = input.absolute();
-    let frame_version = super::varint::read_unsigned_varint32(input, Place("/frame_version", "messages/cluster_metadata/register_broker_record_2_8.ksy#/seq/0"))?;
+    let frame_version = super::varint::read_unsigned_varint32(input, &Place("/frame_version", "messages/cluster_metadata/register_broker_record_2_8.ksy#/seq/0"))?;
     if i64::from(frame_version) != 0 {
-        return Err(Error::invalid(start, frame_version, Place("/frame_version", "messages/cluster_metadata/register_broker_record_2_8.ksy#/seq/0")));
+        return Err(Error::invalid(start, frame_version, &Place("/frame_version", "messages/cluster_metadata/register_broker_record_2_8.ksy#/seq/0")));
     }
     let start = input.absolute();
-    let api_key = super::varint::read_unsigned_varint32(input, Place("/api_key", "messages/cluster_metadata/register_broker_record_2_8.ksy#/seq/1"))?;
+    let api_key = super::varint::read_unsigned_varint32(input, &Place("/api_key", "messages/cluster_metadata/register_broker_record_2_8.ksy#/seq/1"))?;
     if i64::from(api_key) != 0 {
-        return Err(Error::invalid(start, api_key, Place("/api_key", "messages/cluster_metadata/register_broker_record_2_8.ksy#/seq/1")));
+        return Err(Error::invalid(start, api_key, &Place("/api_key", "messages/cluster_metadata/register_broker_record_2_8.ksy#/seq/1")));
     }
     let start = input.absolute();
-    let schema_version = super::varint::read_unsigned_varint32(input, Place("/schema_version", "messages/cluster_metadata/register_broker_record_2_8.ksy#/seq/2"))?;
+    let schema_version = super::varint::read_unsigned_varint32(input, &Place("/schema_version", "messages/cluster_metadata/register_broker_record_2_8.ksy#/seq/2"))?;
     if (i64::from(schema_version) < 0) || (i64::from(schema_version) > 0) {
-        return Err(Error::invalid(start, schema_version, Place("/schema_version", "messages/cluster_metadata/register_broker_record_2_8.ksy#/seq/2")));
+        return Err(Error::invalid(start, schema_version, &Place("/schema_version", "messages/cluster_metadata/register_broker_record_2_8.ksy#/seq/2")));
     }
-    let broker_id = i32::from_be_bytes(input.array::<4>(Place("/broker_id", "messages/cluster_metadata/register_broker_record_2_8.ksy#/seq/3"))?);
-    let incarnation_id = input.sized(16, Place("/incarnation_id", "messages/cluster_metadata/register_broker_record_2_8.ksy#/seq/4"))?;
-    let broker_epoch = i64::from_be_bytes(input.array::<8>(Place("/broker_epoch", "messages/cluster_metadata/register_broker_record_2_8.ksy#/seq/5"))?);
+    let broker_id = i32::from_be_bytes(input.array::<4>(&Place("/broker_id", "messages/cluster_metadata/register_broker_record_2_8.ksy#/seq/3"))?);
+    let incarnation_id = input.sized(16, &Place("/incarnation_id", "messages/cluster_metadata/register_broker_record_2_8.ksy#/seq/4"))?;
+    let broker_epoch = i64::from_be_bytes(input.array::<8>(&Place("/broker_epoch", "messages/cluster_metadata/register_broker_record_2_8.ksy#/seq/5"))?);
     let start = input.absolute();
-    let num_end_points = i32::from_be_bytes(input.array::<4>(Place("/num_end_points", "messages/cluster_metadata/register_broker_record_2_8.ksy#/seq/6"))?);
+    let num_end_points = i32::from_be_bytes(input.array::<4>(&Place("/num_end_points", "messages/cluster_metadata/register_broker_record_2_8.ksy#/seq/6"))?);
     if (i64::from(num_end_points) < 0) || (i64::from(num_end_points) > (input.left() as i64)) {
-        return Err(Error::invalid(start, num_end_points, Place("/num_end_points", "messages/cluster_metadata/register_broker_record_2_8.ksy#/seq/6")));
+        return Err(Error::invalid(start, num_end_points, &Place("/num_end_points", "messages/cluster_metadata/register_broker_record_2_8.ksy#/seq/6")));
     }
     let mut end_points = Vec::with_capacity(input.room(i64::from(num_end_points), 8));
     for _ in 0..i64::from(num_end_points) {
@@ -83,18 +83,18 @@ pub fn read_register_broker_record_2_8<'a>(input: &mut Input<'a>) -> Result<Regi
         end_points.push(item);
     }
     let start = input.absolute();
-    let num_features = i32::from_be_bytes(input.array::<4>(Place("/num_features", "messages/cluster_metadata/register_broker_record_2_8.ksy#/seq/8"))?);
+    let num_features = i32::from_be_bytes(input.array::<4>(&Place("/num_features", "messages/cluster_metadata/register_broker_record_2_8.ksy#/seq/8"))?);
     if (i64::from(num_features) < 0) || (i64::from(num_features) > (input.left() as i64)) {
-        return Err(Error::invalid(start, num_features, Place("/num_features", "messages/cluster_metadata/register_broker_record_2_8.ksy#/seq/8")));
+        return Err(Error::invalid(start, num_features, &Place("/num_features", "messages/cluster_metadata/register_broker_record_2_8.ksy#/seq/8")));
     }
     let mut features = Vec::with_capacity(input.room(i64::from(num_features), 6));
     for _ in 0..i64::from(num_features) {
         let item = read_broker_feature(input).map_err(|error| error.inside_item("/features", features.len()))?;
         features.push(item);
     }
-    let rack = super::primitive::read_nullable_string(input, Place("/rack", "messages/cluster_metadata/register_broker_record_2_8.ksy#/seq/10"))?;
+    let rack = super::primitive::read_nullable_string(input, &Place("/rack", "messages/cluster_metadata/register_broker_record_2_8.ksy#/seq/10"))?;
     if !input.is_at_end() {
-        return Err(input.trailing(Place("/end", "messages/cluster_metadata/register_broker_record_2_8.ksy#/seq/11")));
+        return Err(input.trailing(&Place("/end", "messages/cluster_metadata/register_broker_record_2_8.ksy#/seq/11")));
     }
     Ok(RegisterBrokerRecord28 { frame_version, api_key, schema_version, broker_id, incarnation_id, broker_epoch, num_end_points, end_points, num_features, features, rack })
 }
@@ -107,11 +107,11 @@ pub fn write_register_broker_record_2_8(to: &mut Vec<u8>, value: &RegisterBroker
     to.extend_from_slice(&value.broker_id.to_be_bytes());
     to.extend_from_slice(value.incarnation_id);
     to.extend_from_slice(&value.broker_epoch.to_be_bytes());
-    to.extend_from_slice(&fit::<i32>(value.end_points.len() as i64, Place("/num_end_points", "messages/cluster_metadata/register_broker_record_2_8.ksy#/seq/6"))?.to_be_bytes());
+    to.extend_from_slice(&fit::<i32>(value.end_points.len() as i64, &Place("/num_end_points", "messages/cluster_metadata/register_broker_record_2_8.ksy#/seq/6"))?.to_be_bytes());
     for item in &value.end_points {
         write_broker_endpoint(to, item)?;
     }
-    to.extend_from_slice(&fit::<i32>(value.features.len() as i64, Place("/num_features", "messages/cluster_metadata/register_broker_record_2_8.ksy#/seq/8"))?.to_be_bytes());
+    to.extend_from_slice(&fit::<i32>(value.features.len() as i64, &Place("/num_features", "messages/cluster_metadata/register_broker_record_2_8.ksy#/seq/8"))?.to_be_bytes());
     for item in &value.features {
         write_broker_feature(to, item)?;
     }
@@ -146,10 +146,10 @@ impl<'a> BrokerEndpoint<'a> {
 
 /// Reads `broker_endpoint`.
 pub fn read_broker_endpoint<'a>(input: &mut Input<'a>) -> Result<BrokerEndpoint<'a>, Error> {
-    let name = super::primitive::read_plain_string(input, Place("/name", "messages/cluster_metadata/register_broker_record_2_8.ksy#/types/broker_endpoint/seq/0"))?;
-    let host = super::primitive::read_plain_string(input, Place("/host", "messages/cluster_metadata/register_broker_record_2_8.ksy#/types/broker_endpoint/seq/1"))?;
-    let port = u16::from_be_bytes(input.array::<2>(Place("/port", "messages/cluster_metadata/register_broker_record_2_8.ksy#/types/broker_endpoint/seq/2"))?);
-    let security_protocol = i16::from_be_bytes(input.array::<2>(Place("/security_protocol", "messages/cluster_metadata/register_broker_record_2_8.ksy#/types/broker_endpoint/seq/3"))?);
+    let name = super::primitive::read_plain_string(input, &Place("/name", "messages/cluster_metadata/register_broker_record_2_8.ksy#/types/broker_endpoint/seq/0"))?;
+    let host = super::primitive::read_plain_string(input, &Place("/host", "messages/cluster_metadata/register_broker_record_2_8.ksy#/types/broker_endpoint/seq/1"))?;
+    let port = u16::from_be_bytes(input.array::<2>(&Place("/port", "messages/cluster_metadata/register_broker_record_2_8.ksy#/types/broker_endpoint/seq/2"))?);
+    let security_protocol = i16::from_be_bytes(input.array::<2>(&Place("/security_protocol", "messages/cluster_metadata/register_broker_record_2_8.ksy#/types/broker_endpoint/seq/3"))?);
     Ok(BrokerEndpoint { name, host, port, security_protocol })
 }
 
@@ -186,9 +186,9 @@ impl<'a> BrokerFeature<'a> {
 
 /// Reads `broker_feature`.
 pub fn read_broker_feature<'a>(input: &mut Input<'a>) -> Result<BrokerFeature<'a>, Error> {
-    let name = super::primitive::read_plain_string(input, Place("/name", "messages/cluster_metadata/register_broker_record_2_8.ksy#/types/broker_feature/seq/0"))?;
-    let min_supported_version = i16::from_be_bytes(input.array::<2>(Place("/min_supported_version", "messages/cluster_metadata/register_broker_record_2_8.ksy#/types/broker_feature/seq/1"))?);
-    let max_supported_version = i16::from_be_bytes(input.array::<2>(Place("/max_supported_version", "messages/cluster_metadata/register_broker_record_2_8.ksy#/types/broker_feature/seq/2"))?);
+    let name = super::primitive::read_plain_string(input, &Place("/name", "messages/cluster_metadata/register_broker_record_2_8.ksy#/types/broker_feature/seq/0"))?;
+    let min_supported_version = i16::from_be_bytes(input.array::<2>(&Place("/min_supported_version", "messages/cluster_metadata/register_broker_record_2_8.ksy#/types/broker_feature/seq/1"))?);
+    let max_supported_version = i16::from_be_bytes(input.array::<2>(&Place("/max_supported_version", "messages/cluster_metadata/register_broker_record_2_8.ksy#/types/broker_feature/seq/2"))?);
     Ok(BrokerFeature { name, min_supported_version, max_supported_version })
 }
 

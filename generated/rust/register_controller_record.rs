@@ -55,27 +55,27 @@ impl<'a> RegisterControllerRecord<'a> {
 /// Reads `register_controller_record`.
 pub fn read_register_controller_record<'a>(input: &mut Input<'a>) -> Result<RegisterControllerRecord<'a>, Error> {
     let start = input.absolute();
-    let frame_version = super::varint::read_unsigned_varint32(input, Place("/frame_version", "messages/cluster_metadata/register_controller_record.ksy#/seq/0"))?;
+    let frame_version = super::varint::read_unsigned_varint32(input, &Place("/frame_version", "messages/cluster_metadata/register_controller_record.ksy#/seq/0"))?;
     if i64::from(frame_version) != 1 {
-        return Err(Error::invalid(start, frame_version, Place("/frame_version", "messages/cluster_metadata/register_controller_record.ksy#/seq/0")));
+        return Err(Error::invalid(start, frame_version, &Place("/frame_version", "messages/cluster_metadata/register_controller_record.ksy#/seq/0")));
     }
     let start = input.absolute();
-    let api_key = super::varint::read_unsigned_varint32(input, Place("/api_key", "messages/cluster_metadata/register_controller_record.ksy#/seq/1"))?;
+    let api_key = super::varint::read_unsigned_varint32(input, &Place("/api_key", "messages/cluster_metadata/register_controller_record.ksy#/seq/1"))?;
     if i64::from(api_key) != 27 {
-        return Err(Error::invalid(start, api_key, Place("/api_key", "messages/cluster_metadata/register_controller_record.ksy#/seq/1")));
+        return Err(Error::invalid(start, api_key, &Place("/api_key", "messages/cluster_metadata/register_controller_record.ksy#/seq/1")));
     }
     let start = input.absolute();
-    let schema_version = super::varint::read_unsigned_varint32(input, Place("/schema_version", "messages/cluster_metadata/register_controller_record.ksy#/seq/2"))?;
+    let schema_version = super::varint::read_unsigned_varint32(input, &Place("/schema_version", "messages/cluster_metadata/register_controller_record.ksy#/seq/2"))?;
     if (i64::from(schema_version) < 0) || (i64::from(schema_version) > 0) {
-        return Err(Error::invalid(start, schema_version, Place("/schema_version", "messages/cluster_metadata/register_controller_record.ksy#/seq/2")));
+        return Err(Error::invalid(start, schema_version, &Place("/schema_version", "messages/cluster_metadata/register_controller_record.ksy#/seq/2")));
     }
-    let controller_id = i32::from_be_bytes(input.array::<4>(Place("/controller_id", "messages/cluster_metadata/register_controller_record.ksy#/seq/3"))?);
-    let incarnation_id = input.sized(16, Place("/incarnation_id", "messages/cluster_metadata/register_controller_record.ksy#/seq/4"))?;
-    let zk_migration_ready = u8::from_be_bytes(input.array::<1>(Place("/zk_migration_ready", "messages/cluster_metadata/register_controller_record.ksy#/seq/5"))?);
+    let controller_id = i32::from_be_bytes(input.array::<4>(&Place("/controller_id", "messages/cluster_metadata/register_controller_record.ksy#/seq/3"))?);
+    let incarnation_id = input.sized(16, &Place("/incarnation_id", "messages/cluster_metadata/register_controller_record.ksy#/seq/4"))?;
+    let zk_migration_ready = u8::from_be_bytes(input.array::<1>(&Place("/zk_migration_ready", "messages/cluster_metadata/register_controller_record.ksy#/seq/5"))?);
     let start = input.absolute();
-    let num_end_points = super::varint::read_unsigned_varint32(input, Place("/num_end_points", "messages/cluster_metadata/register_controller_record.ksy#/seq/6"))?;
+    let num_end_points = super::varint::read_unsigned_varint32(input, &Place("/num_end_points", "messages/cluster_metadata/register_controller_record.ksy#/seq/6"))?;
     if (i64::from(num_end_points) < 1) || ((i64::from(num_end_points) - 1) > (input.left() as i64)) {
-        return Err(Error::invalid(start, num_end_points, Place("/num_end_points", "messages/cluster_metadata/register_controller_record.ksy#/seq/6")));
+        return Err(Error::invalid(start, num_end_points, &Place("/num_end_points", "messages/cluster_metadata/register_controller_record.ksy#/seq/6")));
     }
     let mut end_points = Vec::with_capacity(input.room(i64::from(num_end_points) - 1, 7));
     for _ in 0..(i64::from(num_end_points) - 1) {
@@ -83,9 +83,9 @@ pub fn read_register_controller_record<'a>(input: &mut Input<'a>) -> Result<Regi
         end_points.push(item);
     }
     let start = input.absolute();
-    let num_features = super::varint::read_unsigned_varint32(input, Place("/num_features", "messages/cluster_metadata/register_controller_record.ksy#/seq/8"))?;
+    let num_features = super::varint::read_unsigned_varint32(input, &Place("/num_features", "messages/cluster_metadata/register_controller_record.ksy#/seq/8"))?;
     if (i64::from(num_features) < 1) || ((i64::from(num_features) - 1) > (input.left() as i64)) {
-        return Err(Error::invalid(start, num_features, Place("/num_features", "messages/cluster_metadata/register_controller_record.ksy#/seq/8")));
+        return Err(Error::invalid(start, num_features, &Place("/num_features", "messages/cluster_metadata/register_controller_record.ksy#/seq/8")));
     }
     let mut features = Vec::with_capacity(input.room(i64::from(num_features) - 1, 6));
     for _ in 0..(i64::from(num_features) - 1) {
@@ -94,7 +94,7 @@ pub fn read_register_controller_record<'a>(input: &mut Input<'a>) -> Result<Regi
     }
     let tagged_fields = super::flexible::read_tagged_fields(input).map_err(|error| error.inside("/tagged_fields"))?;
     if !input.is_at_end() {
-        return Err(input.trailing(Place("/end", "messages/cluster_metadata/register_controller_record.ksy#/seq/11")));
+        return Err(input.trailing(&Place("/end", "messages/cluster_metadata/register_controller_record.ksy#/seq/11")));
     }
     Ok(RegisterControllerRecord { frame_version, api_key, schema_version, controller_id, incarnation_id, zk_migration_ready, num_end_points, end_points, num_features, features, tagged_fields })
 }
@@ -107,11 +107,11 @@ pub fn write_register_controller_record(to: &mut Vec<u8>, value: &RegisterContro
     to.extend_from_slice(&value.controller_id.to_be_bytes());
     to.extend_from_slice(value.incarnation_id);
     to.extend_from_slice(&value.zk_migration_ready.to_be_bytes());
-    super::varint::write_unsigned_varint32(to, fit((value.end_points.len() as i64) + 1, Place("/num_end_points", "messages/cluster_metadata/register_controller_record.ksy#/seq/6"))?)?;
+    super::varint::write_unsigned_varint32(to, fit((value.end_points.len() as i64) + 1, &Place("/num_end_points", "messages/cluster_metadata/register_controller_record.ksy#/seq/6"))?)?;
     for item in &value.end_points {
         write_controller_endpoint(to, item)?;
     }
-    super::varint::write_unsigned_varint32(to, fit((value.features.len() as i64) + 1, Place("/num_features", "messages/cluster_metadata/register_controller_record.ksy#/seq/8"))?)?;
+    super::varint::write_unsigned_varint32(to, fit((value.features.len() as i64) + 1, &Place("/num_features", "messages/cluster_metadata/register_controller_record.ksy#/seq/8"))?)?;
     for item in &value.features {
         write_controller_feature(to, item)?;
     }
@@ -149,10 +149,10 @@ impl<'a> ControllerEndpoint<'a> {
 
 /// Reads `controller_endpoint`.
 pub fn read_controller_endpoint<'a>(input: &mut Input<'a>) -> Result<ControllerEndpoint<'a>, Error> {
-    let name = super::flexible::read_compact_string(input, Place("/name", "messages/cluster_metadata/register_controller_record.ksy#/types/controller_endpoint/seq/0"))?;
-    let host = super::flexible::read_compact_string(input, Place("/host", "messages/cluster_metadata/register_controller_record.ksy#/types/controller_endpoint/seq/1"))?;
-    let port = u16::from_be_bytes(input.array::<2>(Place("/port", "messages/cluster_metadata/register_controller_record.ksy#/types/controller_endpoint/seq/2"))?);
-    let security_protocol = i16::from_be_bytes(input.array::<2>(Place("/security_protocol", "messages/cluster_metadata/register_controller_record.ksy#/types/controller_endpoint/seq/3"))?);
+    let name = super::flexible::read_compact_string(input, &Place("/name", "messages/cluster_metadata/register_controller_record.ksy#/types/controller_endpoint/seq/0"))?;
+    let host = super::flexible::read_compact_string(input, &Place("/host", "messages/cluster_metadata/register_controller_record.ksy#/types/controller_endpoint/seq/1"))?;
+    let port = u16::from_be_bytes(input.array::<2>(&Place("/port", "messages/cluster_metadata/register_controller_record.ksy#/types/controller_endpoint/seq/2"))?);
+    let security_protocol = i16::from_be_bytes(input.array::<2>(&Place("/security_protocol", "messages/cluster_metadata/register_controller_record.ksy#/types/controller_endpoint/seq/3"))?);
     let tagged_fields = super::flexible::read_tagged_fields(input).map_err(|error| error.inside("/tagged_fields"))?;
     Ok(ControllerEndpoint { name, host, port, security_protocol, tagged_fields })
 }
@@ -194,9 +194,9 @@ impl<'a> ControllerFeature<'a> {
 
 /// Reads `controller_feature`.
 pub fn read_controller_feature<'a>(input: &mut Input<'a>) -> Result<ControllerFeature<'a>, Error> {
-    let name = super::flexible::read_compact_string(input, Place("/name", "messages/cluster_metadata/register_controller_record.ksy#/types/controller_feature/seq/0"))?;
-    let min_supported_version = i16::from_be_bytes(input.array::<2>(Place("/min_supported_version", "messages/cluster_metadata/register_controller_record.ksy#/types/controller_feature/seq/1"))?);
-    let max_supported_version = i16::from_be_bytes(input.array::<2>(Place("/max_supported_version", "messages/cluster_metadata/register_controller_record.ksy#/types/controller_feature/seq/2"))?);
+    let name = super::flexible::read_compact_string(input, &Place("/name", "messages/cluster_metadata/register_controller_record.ksy#/types/controller_feature/seq/0"))?;
+    let min_supported_version = i16::from_be_bytes(input.array::<2>(&Place("/min_supported_version", "messages/cluster_metadata/register_controller_record.ksy#/types/controller_feature/seq/1"))?);
+    let max_supported_version = i16::from_be_bytes(input.array::<2>(&Place("/max_supported_version", "messages/cluster_metadata/register_controller_record.ksy#/types/controller_feature/seq/2"))?);
     let tagged_fields = super::flexible::read_tagged_fields(input).map_err(|error| error.inside("/tagged_fields"))?;
     Ok(ControllerFeature { name, min_supported_version, max_supported_version, tagged_fields })
 }

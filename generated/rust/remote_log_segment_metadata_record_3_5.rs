@@ -64,41 +64,41 @@ impl<'a> RemoteLogSegmentMetadataRecord35<'a> {
 /// Reads `remote_log_segment_metadata_record_3_5`.
 pub fn read_remote_log_segment_metadata_record_3_5<'a>(input: &mut Input<'a>) -> Result<RemoteLogSegmentMetadataRecord35<'a>, Error> {
     let start = input.absolute();
-    let frame_version = super::varint::read_unsigned_varint32(input, Place("/frame_version", "messages/remote_log_metadata/remote_log_segment_metadata_record_3_5.ksy#/seq/0"))?;
+    let frame_version = super::varint::read_unsigned_varint32(input, &Place("/frame_version", "messages/remote_log_metadata/remote_log_segment_metadata_record_3_5.ksy#/seq/0"))?;
     if i64::from(frame_version) != 1 {
-        return Err(Error::invalid(start, frame_version, Place("/frame_version", "messages/remote_log_metadata/remote_log_segment_metadata_record_3_5.ksy#/seq/0")));
+        return Err(Error::invalid(start, frame_version, &Place("/frame_version", "messages/remote_log_metadata/remote_log_segment_metadata_record_3_5.ksy#/seq/0")));
     }
     let start = input.absolute();
-    let api_key = super::varint::read_unsigned_varint32(input, Place("/api_key", "messages/remote_log_metadata/remote_log_segment_metadata_record_3_5.ksy#/seq/1"))?;
+    let api_key = super::varint::read_unsigned_varint32(input, &Place("/api_key", "messages/remote_log_metadata/remote_log_segment_metadata_record_3_5.ksy#/seq/1"))?;
     if i64::from(api_key) != 0 {
-        return Err(Error::invalid(start, api_key, Place("/api_key", "messages/remote_log_metadata/remote_log_segment_metadata_record_3_5.ksy#/seq/1")));
+        return Err(Error::invalid(start, api_key, &Place("/api_key", "messages/remote_log_metadata/remote_log_segment_metadata_record_3_5.ksy#/seq/1")));
     }
     let start = input.absolute();
-    let schema_version = super::varint::read_unsigned_varint32(input, Place("/schema_version", "messages/remote_log_metadata/remote_log_segment_metadata_record_3_5.ksy#/seq/2"))?;
+    let schema_version = super::varint::read_unsigned_varint32(input, &Place("/schema_version", "messages/remote_log_metadata/remote_log_segment_metadata_record_3_5.ksy#/seq/2"))?;
     if (i64::from(schema_version) < 0) || (i64::from(schema_version) > 0) {
-        return Err(Error::invalid(start, schema_version, Place("/schema_version", "messages/remote_log_metadata/remote_log_segment_metadata_record_3_5.ksy#/seq/2")));
+        return Err(Error::invalid(start, schema_version, &Place("/schema_version", "messages/remote_log_metadata/remote_log_segment_metadata_record_3_5.ksy#/seq/2")));
     }
     let remote_log_segment_id = read_remote_log_segment_id_entry(input).map_err(|error| error.inside("/remote_log_segment_id"))?;
-    let start_offset = i64::from_be_bytes(input.array::<8>(Place("/start_offset", "messages/remote_log_metadata/remote_log_segment_metadata_record_3_5.ksy#/seq/4"))?);
-    let end_offset = i64::from_be_bytes(input.array::<8>(Place("/end_offset", "messages/remote_log_metadata/remote_log_segment_metadata_record_3_5.ksy#/seq/5"))?);
-    let broker_id = i32::from_be_bytes(input.array::<4>(Place("/broker_id", "messages/remote_log_metadata/remote_log_segment_metadata_record_3_5.ksy#/seq/6"))?);
-    let max_timestamp_ms = i64::from_be_bytes(input.array::<8>(Place("/max_timestamp_ms", "messages/remote_log_metadata/remote_log_segment_metadata_record_3_5.ksy#/seq/7"))?);
-    let event_timestamp_ms = i64::from_be_bytes(input.array::<8>(Place("/event_timestamp_ms", "messages/remote_log_metadata/remote_log_segment_metadata_record_3_5.ksy#/seq/8"))?);
+    let start_offset = i64::from_be_bytes(input.array::<8>(&Place("/start_offset", "messages/remote_log_metadata/remote_log_segment_metadata_record_3_5.ksy#/seq/4"))?);
+    let end_offset = i64::from_be_bytes(input.array::<8>(&Place("/end_offset", "messages/remote_log_metadata/remote_log_segment_metadata_record_3_5.ksy#/seq/5"))?);
+    let broker_id = i32::from_be_bytes(input.array::<4>(&Place("/broker_id", "messages/remote_log_metadata/remote_log_segment_metadata_record_3_5.ksy#/seq/6"))?);
+    let max_timestamp_ms = i64::from_be_bytes(input.array::<8>(&Place("/max_timestamp_ms", "messages/remote_log_metadata/remote_log_segment_metadata_record_3_5.ksy#/seq/7"))?);
+    let event_timestamp_ms = i64::from_be_bytes(input.array::<8>(&Place("/event_timestamp_ms", "messages/remote_log_metadata/remote_log_segment_metadata_record_3_5.ksy#/seq/8"))?);
     let start = input.absolute();
-    let num_segment_leader_epochs = super::varint::read_unsigned_varint32(input, Place("/num_segment_leader_epochs", "messages/remote_log_metadata/remote_log_segment_metadata_record_3_5.ksy#/seq/9"))?;
+    let num_segment_leader_epochs = super::varint::read_unsigned_varint32(input, &Place("/num_segment_leader_epochs", "messages/remote_log_metadata/remote_log_segment_metadata_record_3_5.ksy#/seq/9"))?;
     if (i64::from(num_segment_leader_epochs) < 1) || ((i64::from(num_segment_leader_epochs) - 1) > (input.left() as i64)) {
-        return Err(Error::invalid(start, num_segment_leader_epochs, Place("/num_segment_leader_epochs", "messages/remote_log_metadata/remote_log_segment_metadata_record_3_5.ksy#/seq/9")));
+        return Err(Error::invalid(start, num_segment_leader_epochs, &Place("/num_segment_leader_epochs", "messages/remote_log_metadata/remote_log_segment_metadata_record_3_5.ksy#/seq/9")));
     }
     let mut segment_leader_epochs = Vec::with_capacity(input.room(i64::from(num_segment_leader_epochs) - 1, 13));
     for _ in 0..(i64::from(num_segment_leader_epochs) - 1) {
         let item = read_segment_leader_epoch_entry(input).map_err(|error| error.inside_item("/segment_leader_epochs", segment_leader_epochs.len()))?;
         segment_leader_epochs.push(item);
     }
-    let segment_size_in_bytes = i32::from_be_bytes(input.array::<4>(Place("/segment_size_in_bytes", "messages/remote_log_metadata/remote_log_segment_metadata_record_3_5.ksy#/seq/11"))?);
-    let remote_log_segment_state = i8::from_be_bytes(input.array::<1>(Place("/remote_log_segment_state", "messages/remote_log_metadata/remote_log_segment_metadata_record_3_5.ksy#/seq/12"))?);
+    let segment_size_in_bytes = i32::from_be_bytes(input.array::<4>(&Place("/segment_size_in_bytes", "messages/remote_log_metadata/remote_log_segment_metadata_record_3_5.ksy#/seq/11"))?);
+    let remote_log_segment_state = i8::from_be_bytes(input.array::<1>(&Place("/remote_log_segment_state", "messages/remote_log_metadata/remote_log_segment_metadata_record_3_5.ksy#/seq/12"))?);
     let tagged_fields = super::flexible::read_tagged_fields(input).map_err(|error| error.inside("/tagged_fields"))?;
     if !input.is_at_end() {
-        return Err(input.trailing(Place("/end", "messages/remote_log_metadata/remote_log_segment_metadata_record_3_5.ksy#/seq/14")));
+        return Err(input.trailing(&Place("/end", "messages/remote_log_metadata/remote_log_segment_metadata_record_3_5.ksy#/seq/14")));
     }
     Ok(RemoteLogSegmentMetadataRecord35 { frame_version, api_key, schema_version, remote_log_segment_id, start_offset, end_offset, broker_id, max_timestamp_ms, event_timestamp_ms, num_segment_leader_epochs, segment_leader_epochs, segment_size_in_bytes, remote_log_segment_state, tagged_fields })
 }
@@ -114,7 +114,7 @@ pub fn write_remote_log_segment_metadata_record_3_5(to: &mut Vec<u8>, value: &Re
     to.extend_from_slice(&value.broker_id.to_be_bytes());
     to.extend_from_slice(&value.max_timestamp_ms.to_be_bytes());
     to.extend_from_slice(&value.event_timestamp_ms.to_be_bytes());
-    super::varint::write_unsigned_varint32(to, fit((value.segment_leader_epochs.len() as i64) + 1, Place("/num_segment_leader_epochs", "messages/remote_log_metadata/remote_log_segment_metadata_record_3_5.ksy#/seq/9"))?)?;
+    super::varint::write_unsigned_varint32(to, fit((value.segment_leader_epochs.len() as i64) + 1, &Place("/num_segment_leader_epochs", "messages/remote_log_metadata/remote_log_segment_metadata_record_3_5.ksy#/seq/9"))?)?;
     for item in &value.segment_leader_epochs {
         write_segment_leader_epoch_entry(to, item)?;
     }
@@ -149,7 +149,7 @@ impl<'a> RemoteLogSegmentIdEntry<'a> {
 /// Reads `remote_log_segment_id_entry`.
 pub fn read_remote_log_segment_id_entry<'a>(input: &mut Input<'a>) -> Result<RemoteLogSegmentIdEntry<'a>, Error> {
     let topic_id_partition = read_topic_id_partition_entry(input).map_err(|error| error.inside("/topic_id_partition"))?;
-    let id = input.sized(16, Place("/id", "messages/remote_log_metadata/remote_log_segment_metadata_record_3_5.ksy#/types/remote_log_segment_id_entry/seq/1"))?;
+    let id = input.sized(16, &Place("/id", "messages/remote_log_metadata/remote_log_segment_metadata_record_3_5.ksy#/types/remote_log_segment_id_entry/seq/1"))?;
     let tagged_fields = super::flexible::read_tagged_fields(input).map_err(|error| error.inside("/tagged_fields"))?;
     Ok(RemoteLogSegmentIdEntry { topic_id_partition, id, tagged_fields })
 }
@@ -189,9 +189,9 @@ impl<'a> TopicIdPartitionEntry<'a> {
 
 /// Reads `topic_id_partition_entry`.
 pub fn read_topic_id_partition_entry<'a>(input: &mut Input<'a>) -> Result<TopicIdPartitionEntry<'a>, Error> {
-    let name = super::flexible::read_compact_string(input, Place("/name", "messages/remote_log_metadata/remote_log_segment_metadata_record_3_5.ksy#/types/topic_id_partition_entry/seq/0"))?;
-    let id = input.sized(16, Place("/id", "messages/remote_log_metadata/remote_log_segment_metadata_record_3_5.ksy#/types/topic_id_partition_entry/seq/1"))?;
-    let partition = i32::from_be_bytes(input.array::<4>(Place("/partition", "messages/remote_log_metadata/remote_log_segment_metadata_record_3_5.ksy#/types/topic_id_partition_entry/seq/2"))?);
+    let name = super::flexible::read_compact_string(input, &Place("/name", "messages/remote_log_metadata/remote_log_segment_metadata_record_3_5.ksy#/types/topic_id_partition_entry/seq/0"))?;
+    let id = input.sized(16, &Place("/id", "messages/remote_log_metadata/remote_log_segment_metadata_record_3_5.ksy#/types/topic_id_partition_entry/seq/1"))?;
+    let partition = i32::from_be_bytes(input.array::<4>(&Place("/partition", "messages/remote_log_metadata/remote_log_segment_metadata_record_3_5.ksy#/types/topic_id_partition_entry/seq/2"))?);
     let tagged_fields = super::flexible::read_tagged_fields(input).map_err(|error| error.inside("/tagged_fields"))?;
     Ok(TopicIdPartitionEntry { name, id, partition, tagged_fields })
 }
@@ -229,8 +229,8 @@ impl<'a> SegmentLeaderEpochEntry<'a> {
 
 /// Reads `segment_leader_epoch_entry`.
 pub fn read_segment_leader_epoch_entry<'a>(input: &mut Input<'a>) -> Result<SegmentLeaderEpochEntry<'a>, Error> {
-    let leader_epoch = i32::from_be_bytes(input.array::<4>(Place("/leader_epoch", "messages/remote_log_metadata/remote_log_segment_metadata_record_3_5.ksy#/types/segment_leader_epoch_entry/seq/0"))?);
-    let offset = i64::from_be_bytes(input.array::<8>(Place("/offset", "messages/remote_log_metadata/remote_log_segment_metadata_record_3_5.ksy#/types/segment_leader_epoch_entry/seq/1"))?);
+    let leader_epoch = i32::from_be_bytes(input.array::<4>(&Place("/leader_epoch", "messages/remote_log_metadata/remote_log_segment_metadata_record_3_5.ksy#/types/segment_leader_epoch_entry/seq/0"))?);
+    let offset = i64::from_be_bytes(input.array::<8>(&Place("/offset", "messages/remote_log_metadata/remote_log_segment_metadata_record_3_5.ksy#/types/segment_leader_epoch_entry/seq/1"))?);
     let tagged_fields = super::flexible::read_tagged_fields(input).map_err(|error| error.inside("/tagged_fields"))?;
     Ok(SegmentLeaderEpochEntry { leader_epoch, offset, tagged_fields })
 }

@@ -46,27 +46,27 @@ impl<'a> RemoteLogSegmentMetadataUpdateRecord35<'a> {
 /// Reads `remote_log_segment_metadata_update_record_3_5`.
 pub fn read_remote_log_segment_metadata_update_record_3_5<'a>(input: &mut Input<'a>) -> Result<RemoteLogSegmentMetadataUpdateRecord35<'a>, Error> {
     let start = input.absolute();
-    let frame_version = super::varint::read_unsigned_varint32(input, Place("/frame_version", "messages/remote_log_metadata/remote_log_segment_metadata_update_record_3_5.ksy#/seq/0"))?;
+    let frame_version = super::varint::read_unsigned_varint32(input, &Place("/frame_version", "messages/remote_log_metadata/remote_log_segment_metadata_update_record_3_5.ksy#/seq/0"))?;
     if i64::from(frame_version) != 1 {
-        return Err(Error::invalid(start, frame_version, Place("/frame_version", "messages/remote_log_metadata/remote_log_segment_metadata_update_record_3_5.ksy#/seq/0")));
+        return Err(Error::invalid(start, frame_version, &Place("/frame_version", "messages/remote_log_metadata/remote_log_segment_metadata_update_record_3_5.ksy#/seq/0")));
     }
     let start = input.absolute();
-    let api_key = super::varint::read_unsigned_varint32(input, Place("/api_key", "messages/remote_log_metadata/remote_log_segment_metadata_update_record_3_5.ksy#/seq/1"))?;
+    let api_key = super::varint::read_unsigned_varint32(input, &Place("/api_key", "messages/remote_log_metadata/remote_log_segment_metadata_update_record_3_5.ksy#/seq/1"))?;
     if i64::from(api_key) != 1 {
-        return Err(Error::invalid(start, api_key, Place("/api_key", "messages/remote_log_metadata/remote_log_segment_metadata_update_record_3_5.ksy#/seq/1")));
+        return Err(Error::invalid(start, api_key, &Place("/api_key", "messages/remote_log_metadata/remote_log_segment_metadata_update_record_3_5.ksy#/seq/1")));
     }
     let start = input.absolute();
-    let schema_version = super::varint::read_unsigned_varint32(input, Place("/schema_version", "messages/remote_log_metadata/remote_log_segment_metadata_update_record_3_5.ksy#/seq/2"))?;
+    let schema_version = super::varint::read_unsigned_varint32(input, &Place("/schema_version", "messages/remote_log_metadata/remote_log_segment_metadata_update_record_3_5.ksy#/seq/2"))?;
     if (i64::from(schema_version) < 0) || (i64::from(schema_version) > 0) {
-        return Err(Error::invalid(start, schema_version, Place("/schema_version", "messages/remote_log_metadata/remote_log_segment_metadata_update_record_3_5.ksy#/seq/2")));
+        return Err(Error::invalid(start, schema_version, &Place("/schema_version", "messages/remote_log_metadata/remote_log_segment_metadata_update_record_3_5.ksy#/seq/2")));
     }
     let remote_log_segment_id = read_remote_log_segment_id_entry(input).map_err(|error| error.inside("/remote_log_segment_id"))?;
-    let broker_id = i32::from_be_bytes(input.array::<4>(Place("/broker_id", "messages/remote_log_metadata/remote_log_segment_metadata_update_record_3_5.ksy#/seq/4"))?);
-    let event_timestamp_ms = i64::from_be_bytes(input.array::<8>(Place("/event_timestamp_ms", "messages/remote_log_metadata/remote_log_segment_metadata_update_record_3_5.ksy#/seq/5"))?);
-    let remote_log_segment_state = i8::from_be_bytes(input.array::<1>(Place("/remote_log_segment_state", "messages/remote_log_metadata/remote_log_segment_metadata_update_record_3_5.ksy#/seq/6"))?);
+    let broker_id = i32::from_be_bytes(input.array::<4>(&Place("/broker_id", "messages/remote_log_metadata/remote_log_segment_metadata_update_record_3_5.ksy#/seq/4"))?);
+    let event_timestamp_ms = i64::from_be_bytes(input.array::<8>(&Place("/event_timestamp_ms", "messages/remote_log_metadata/remote_log_segment_metadata_update_record_3_5.ksy#/seq/5"))?);
+    let remote_log_segment_state = i8::from_be_bytes(input.array::<1>(&Place("/remote_log_segment_state", "messages/remote_log_metadata/remote_log_segment_metadata_update_record_3_5.ksy#/seq/6"))?);
     let tagged_fields = super::flexible::read_tagged_fields(input).map_err(|error| error.inside("/tagged_fields"))?;
     if !input.is_at_end() {
-        return Err(input.trailing(Place("/end", "messages/remote_log_metadata/remote_log_segment_metadata_update_record_3_5.ksy#/seq/8")));
+        return Err(input.trailing(&Place("/end", "messages/remote_log_metadata/remote_log_segment_metadata_update_record_3_5.ksy#/seq/8")));
     }
     Ok(RemoteLogSegmentMetadataUpdateRecord35 { frame_version, api_key, schema_version, remote_log_segment_id, broker_id, event_timestamp_ms, remote_log_segment_state, tagged_fields })
 }
@@ -109,7 +109,7 @@ impl<'a> RemoteLogSegmentIdEntry<'a> {
 /// Reads `remote_log_segment_id_entry`.
 pub fn read_remote_log_segment_id_entry<'a>(input: &mut Input<'a>) -> Result<RemoteLogSegmentIdEntry<'a>, Error> {
     let topic_id_partition = read_topic_id_partition_entry(input).map_err(|error| error.inside("/topic_id_partition"))?;
-    let id = input.sized(16, Place("/id", "messages/remote_log_metadata/remote_log_segment_metadata_update_record_3_5.ksy#/types/remote_log_segment_id_entry/seq/1"))?;
+    let id = input.sized(16, &Place("/id", "messages/remote_log_metadata/remote_log_segment_metadata_update_record_3_5.ksy#/types/remote_log_segment_id_entry/seq/1"))?;
     let tagged_fields = super::flexible::read_tagged_fields(input).map_err(|error| error.inside("/tagged_fields"))?;
     Ok(RemoteLogSegmentIdEntry { topic_id_partition, id, tagged_fields })
 }
@@ -149,9 +149,9 @@ impl<'a> TopicIdPartitionEntry<'a> {
 
 /// Reads `topic_id_partition_entry`.
 pub fn read_topic_id_partition_entry<'a>(input: &mut Input<'a>) -> Result<TopicIdPartitionEntry<'a>, Error> {
-    let name = super::flexible::read_compact_string(input, Place("/name", "messages/remote_log_metadata/remote_log_segment_metadata_update_record_3_5.ksy#/types/topic_id_partition_entry/seq/0"))?;
-    let id = input.sized(16, Place("/id", "messages/remote_log_metadata/remote_log_segment_metadata_update_record_3_5.ksy#/types/topic_id_partition_entry/seq/1"))?;
-    let partition = i32::from_be_bytes(input.array::<4>(Place("/partition", "messages/remote_log_metadata/remote_log_segment_metadata_update_record_3_5.ksy#/types/topic_id_partition_entry/seq/2"))?);
+    let name = super::flexible::read_compact_string(input, &Place("/name", "messages/remote_log_metadata/remote_log_segment_metadata_update_record_3_5.ksy#/types/topic_id_partition_entry/seq/0"))?;
+    let id = input.sized(16, &Place("/id", "messages/remote_log_metadata/remote_log_segment_metadata_update_record_3_5.ksy#/types/topic_id_partition_entry/seq/1"))?;
+    let partition = i32::from_be_bytes(input.array::<4>(&Place("/partition", "messages/remote_log_metadata/remote_log_segment_metadata_update_record_3_5.ksy#/types/topic_id_partition_entry/seq/2"))?);
     let tagged_fields = super::flexible::read_tagged_fields(input).map_err(|error| error.inside("/tagged_fields"))?;
     Ok(TopicIdPartitionEntry { name, id, partition, tagged_fields })
 }

@@ -46,27 +46,27 @@ impl<'a> RemotePartitionDeleteMetadataRecord<'a> {
 /// Reads `remote_partition_delete_metadata_record`.
 pub fn read_remote_partition_delete_metadata_record<'a>(input: &mut Input<'a>) -> Result<RemotePartitionDeleteMetadataRecord<'a>, Error> {
     let start = input.absolute();
-    let frame_version = super::varint::read_unsigned_varint32(input, Place("/frame_version", "messages/remote_log_metadata/remote_partition_delete_metadata_record.ksy#/seq/0"))?;
+    let frame_version = super::varint::read_unsigned_varint32(input, &Place("/frame_version", "messages/remote_log_metadata/remote_partition_delete_metadata_record.ksy#/seq/0"))?;
     if i64::from(frame_version) != 1 {
-        return Err(Error::invalid(start, frame_version, Place("/frame_version", "messages/remote_log_metadata/remote_partition_delete_metadata_record.ksy#/seq/0")));
+        return Err(Error::invalid(start, frame_version, &Place("/frame_version", "messages/remote_log_metadata/remote_partition_delete_metadata_record.ksy#/seq/0")));
     }
     let start = input.absolute();
-    let api_key = super::varint::read_unsigned_varint32(input, Place("/api_key", "messages/remote_log_metadata/remote_partition_delete_metadata_record.ksy#/seq/1"))?;
+    let api_key = super::varint::read_unsigned_varint32(input, &Place("/api_key", "messages/remote_log_metadata/remote_partition_delete_metadata_record.ksy#/seq/1"))?;
     if i64::from(api_key) != 2 {
-        return Err(Error::invalid(start, api_key, Place("/api_key", "messages/remote_log_metadata/remote_partition_delete_metadata_record.ksy#/seq/1")));
+        return Err(Error::invalid(start, api_key, &Place("/api_key", "messages/remote_log_metadata/remote_partition_delete_metadata_record.ksy#/seq/1")));
     }
     let start = input.absolute();
-    let schema_version = super::varint::read_unsigned_varint32(input, Place("/schema_version", "messages/remote_log_metadata/remote_partition_delete_metadata_record.ksy#/seq/2"))?;
+    let schema_version = super::varint::read_unsigned_varint32(input, &Place("/schema_version", "messages/remote_log_metadata/remote_partition_delete_metadata_record.ksy#/seq/2"))?;
     if (i64::from(schema_version) < 0) || (i64::from(schema_version) > 0) {
-        return Err(Error::invalid(start, schema_version, Place("/schema_version", "messages/remote_log_metadata/remote_partition_delete_metadata_record.ksy#/seq/2")));
+        return Err(Error::invalid(start, schema_version, &Place("/schema_version", "messages/remote_log_metadata/remote_partition_delete_metadata_record.ksy#/seq/2")));
     }
     let topic_id_partition = read_topic_id_partition_entry(input).map_err(|error| error.inside("/topic_id_partition"))?;
-    let broker_id = i32::from_be_bytes(input.array::<4>(Place("/broker_id", "messages/remote_log_metadata/remote_partition_delete_metadata_record.ksy#/seq/4"))?);
-    let event_timestamp_ms = i64::from_be_bytes(input.array::<8>(Place("/event_timestamp_ms", "messages/remote_log_metadata/remote_partition_delete_metadata_record.ksy#/seq/5"))?);
-    let remote_partition_delete_state = i8::from_be_bytes(input.array::<1>(Place("/remote_partition_delete_state", "messages/remote_log_metadata/remote_partition_delete_metadata_record.ksy#/seq/6"))?);
+    let broker_id = i32::from_be_bytes(input.array::<4>(&Place("/broker_id", "messages/remote_log_metadata/remote_partition_delete_metadata_record.ksy#/seq/4"))?);
+    let event_timestamp_ms = i64::from_be_bytes(input.array::<8>(&Place("/event_timestamp_ms", "messages/remote_log_metadata/remote_partition_delete_metadata_record.ksy#/seq/5"))?);
+    let remote_partition_delete_state = i8::from_be_bytes(input.array::<1>(&Place("/remote_partition_delete_state", "messages/remote_log_metadata/remote_partition_delete_metadata_record.ksy#/seq/6"))?);
     let tagged_fields = super::flexible::read_tagged_fields(input).map_err(|error| error.inside("/tagged_fields"))?;
     if !input.is_at_end() {
-        return Err(input.trailing(Place("/end", "messages/remote_log_metadata/remote_partition_delete_metadata_record.ksy#/seq/8")));
+        return Err(input.trailing(&Place("/end", "messages/remote_log_metadata/remote_partition_delete_metadata_record.ksy#/seq/8")));
     }
     Ok(RemotePartitionDeleteMetadataRecord { frame_version, api_key, schema_version, topic_id_partition, broker_id, event_timestamp_ms, remote_partition_delete_state, tagged_fields })
 }
@@ -111,9 +111,9 @@ impl<'a> TopicIdPartitionEntry<'a> {
 
 /// Reads `topic_id_partition_entry`.
 pub fn read_topic_id_partition_entry<'a>(input: &mut Input<'a>) -> Result<TopicIdPartitionEntry<'a>, Error> {
-    let name = super::flexible::read_compact_string(input, Place("/name", "messages/remote_log_metadata/remote_partition_delete_metadata_record.ksy#/types/topic_id_partition_entry/seq/0"))?;
-    let id = input.sized(16, Place("/id", "messages/remote_log_metadata/remote_partition_delete_metadata_record.ksy#/types/topic_id_partition_entry/seq/1"))?;
-    let partition = i32::from_be_bytes(input.array::<4>(Place("/partition", "messages/remote_log_metadata/remote_partition_delete_metadata_record.ksy#/types/topic_id_partition_entry/seq/2"))?);
+    let name = super::flexible::read_compact_string(input, &Place("/name", "messages/remote_log_metadata/remote_partition_delete_metadata_record.ksy#/types/topic_id_partition_entry/seq/0"))?;
+    let id = input.sized(16, &Place("/id", "messages/remote_log_metadata/remote_partition_delete_metadata_record.ksy#/types/topic_id_partition_entry/seq/1"))?;
+    let partition = i32::from_be_bytes(input.array::<4>(&Place("/partition", "messages/remote_log_metadata/remote_partition_delete_metadata_record.ksy#/types/topic_id_partition_entry/seq/2"))?);
     let tagged_fields = super::flexible::read_tagged_fields(input).map_err(|error| error.inside("/tagged_fields"))?;
     Ok(TopicIdPartitionEntry { name, id, partition, tagged_fields })
 }

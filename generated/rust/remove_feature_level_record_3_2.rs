@@ -38,24 +38,24 @@ impl<'a> RemoveFeatureLevelRecord32<'a> {
 /// Reads `remove_feature_level_record_3_2`.
 pub fn read_remove_feature_level_record_3_2<'a>(input: &mut Input<'a>) -> Result<RemoveFeatureLevelRecord32<'a>, Error> {
     let start = input.absolute();
-    let frame_version = super::varint::read_unsigned_varint32(input, Place("/frame_version", "messages/cluster_metadata/remove_feature_level_record_3_2.ksy#/seq/0"))?;
+    let frame_version = super::varint::read_unsigned_varint32(input, &Place("/frame_version", "messages/cluster_metadata/remove_feature_level_record_3_2.ksy#/seq/0"))?;
     if i64::from(frame_version) != 1 {
-        return Err(Error::invalid(start, frame_version, Place("/frame_version", "messages/cluster_metadata/remove_feature_level_record_3_2.ksy#/seq/0")));
+        return Err(Error::invalid(start, frame_version, &Place("/frame_version", "messages/cluster_metadata/remove_feature_level_record_3_2.ksy#/seq/0")));
     }
     let start = input.absolute();
-    let api_key = super::varint::read_unsigned_varint32(input, Place("/api_key", "messages/cluster_metadata/remove_feature_level_record_3_2.ksy#/seq/1"))?;
+    let api_key = super::varint::read_unsigned_varint32(input, &Place("/api_key", "messages/cluster_metadata/remove_feature_level_record_3_2.ksy#/seq/1"))?;
     if i64::from(api_key) != 16 {
-        return Err(Error::invalid(start, api_key, Place("/api_key", "messages/cluster_metadata/remove_feature_level_record_3_2.ksy#/seq/1")));
+        return Err(Error::invalid(start, api_key, &Place("/api_key", "messages/cluster_metadata/remove_feature_level_record_3_2.ksy#/seq/1")));
     }
     let start = input.absolute();
-    let schema_version = super::varint::read_unsigned_varint32(input, Place("/schema_version", "messages/cluster_metadata/remove_feature_level_record_3_2.ksy#/seq/2"))?;
+    let schema_version = super::varint::read_unsigned_varint32(input, &Place("/schema_version", "messages/cluster_metadata/remove_feature_level_record_3_2.ksy#/seq/2"))?;
     if (i64::from(schema_version) < 0) || (i64::from(schema_version) > 0) {
-        return Err(Error::invalid(start, schema_version, Place("/schema_version", "messages/cluster_metadata/remove_feature_level_record_3_2.ksy#/seq/2")));
+        return Err(Error::invalid(start, schema_version, &Place("/schema_version", "messages/cluster_metadata/remove_feature_level_record_3_2.ksy#/seq/2")));
     }
-    let name = super::flexible::read_compact_string(input, Place("/name", "messages/cluster_metadata/remove_feature_level_record_3_2.ksy#/seq/3"))?;
+    let name = super::flexible::read_compact_string(input, &Place("/name", "messages/cluster_metadata/remove_feature_level_record_3_2.ksy#/seq/3"))?;
     let tagged_fields = super::flexible::read_tagged_fields(input).map_err(|error| error.inside("/tagged_fields"))?;
     if !input.is_at_end() {
-        return Err(input.trailing(Place("/end", "messages/cluster_metadata/remove_feature_level_record_3_2.ksy#/seq/5")));
+        return Err(input.trailing(&Place("/end", "messages/cluster_metadata/remove_feature_level_record_3_2.ksy#/seq/5")));
     }
     Ok(RemoveFeatureLevelRecord32 { frame_version, api_key, schema_version, name, tagged_fields })
 }

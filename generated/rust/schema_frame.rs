@@ -76,18 +76,18 @@ impl<'a> IdFrame<'a> {
 /// Reads `id_frame`.
 pub fn read_id_frame<'a>(input: &mut Input<'a>) -> Result<IdFrame<'a>, Error> {
     let start = input.absolute();
-    let magic = u8::from_be_bytes(input.array::<1>(Place("/magic", "values/schema_frame.ksy#/types/id_frame/seq/0"))?);
+    let magic = u8::from_be_bytes(input.array::<1>(&Place("/magic", "values/schema_frame.ksy#/types/id_frame/seq/0"))?);
     if i64::from(magic) != 0 {
-        return Err(Error::invalid(start, magic, Place("/magic", "values/schema_frame.ksy#/types/id_frame/seq/0")));
+        return Err(Error::invalid(start, magic, &Place("/magic", "values/schema_frame.ksy#/types/id_frame/seq/0")));
     }
-    let schema_id = i32::from_be_bytes(input.array::<4>(Place("/schema_id", "values/schema_frame.ksy#/types/id_frame/seq/1"))?);
+    let schema_id = i32::from_be_bytes(input.array::<4>(&Place("/schema_id", "values/schema_frame.ksy#/types/id_frame/seq/1"))?);
     let payload = input.rest();
     Ok(IdFrame { magic, schema_id, payload })
 }
 
 /// Writes `id_frame`.
 pub fn write_id_frame(to: &mut Vec<u8>, value: &IdFrame<'_>) -> Result<(), Error> {
-    to.extend_from_slice(&fit::<u8>(0, Place("/magic", "values/schema_frame.ksy#/types/id_frame/seq/0"))?.to_be_bytes());
+    to.extend_from_slice(&fit::<u8>(0, &Place("/magic", "values/schema_frame.ksy#/types/id_frame/seq/0"))?.to_be_bytes());
     to.extend_from_slice(&value.schema_id.to_be_bytes());
     to.extend_from_slice(value.payload);
     Ok(())
@@ -118,18 +118,18 @@ impl<'a> LongIdFrame<'a> {
 /// Reads `long_id_frame`.
 pub fn read_long_id_frame<'a>(input: &mut Input<'a>) -> Result<LongIdFrame<'a>, Error> {
     let start = input.absolute();
-    let magic = u8::from_be_bytes(input.array::<1>(Place("/magic", "values/schema_frame.ksy#/types/long_id_frame/seq/0"))?);
+    let magic = u8::from_be_bytes(input.array::<1>(&Place("/magic", "values/schema_frame.ksy#/types/long_id_frame/seq/0"))?);
     if i64::from(magic) != 0 {
-        return Err(Error::invalid(start, magic, Place("/magic", "values/schema_frame.ksy#/types/long_id_frame/seq/0")));
+        return Err(Error::invalid(start, magic, &Place("/magic", "values/schema_frame.ksy#/types/long_id_frame/seq/0")));
     }
-    let schema_id = i64::from_be_bytes(input.array::<8>(Place("/schema_id", "values/schema_frame.ksy#/types/long_id_frame/seq/1"))?);
+    let schema_id = i64::from_be_bytes(input.array::<8>(&Place("/schema_id", "values/schema_frame.ksy#/types/long_id_frame/seq/1"))?);
     let payload = input.rest();
     Ok(LongIdFrame { magic, schema_id, payload })
 }
 
 /// Writes `long_id_frame`.
 pub fn write_long_id_frame(to: &mut Vec<u8>, value: &LongIdFrame<'_>) -> Result<(), Error> {
-    to.extend_from_slice(&fit::<u8>(0, Place("/magic", "values/schema_frame.ksy#/types/long_id_frame/seq/0"))?.to_be_bytes());
+    to.extend_from_slice(&fit::<u8>(0, &Place("/magic", "values/schema_frame.ksy#/types/long_id_frame/seq/0"))?.to_be_bytes());
     to.extend_from_slice(&value.schema_id.to_be_bytes());
     to.extend_from_slice(value.payload);
     Ok(())
@@ -163,18 +163,18 @@ impl<'a> GuidFrame<'a> {
 /// Reads `guid_frame`.
 pub fn read_guid_frame<'a>(input: &mut Input<'a>) -> Result<GuidFrame<'a>, Error> {
     let start = input.absolute();
-    let magic = u8::from_be_bytes(input.array::<1>(Place("/magic", "values/schema_frame.ksy#/types/guid_frame/seq/0"))?);
+    let magic = u8::from_be_bytes(input.array::<1>(&Place("/magic", "values/schema_frame.ksy#/types/guid_frame/seq/0"))?);
     if i64::from(magic) != 1 {
-        return Err(Error::invalid(start, magic, Place("/magic", "values/schema_frame.ksy#/types/guid_frame/seq/0")));
+        return Err(Error::invalid(start, magic, &Place("/magic", "values/schema_frame.ksy#/types/guid_frame/seq/0")));
     }
-    let guid = input.sized(16, Place("/guid", "values/schema_frame.ksy#/types/guid_frame/seq/1"))?;
+    let guid = input.sized(16, &Place("/guid", "values/schema_frame.ksy#/types/guid_frame/seq/1"))?;
     let payload = input.rest();
     Ok(GuidFrame { magic, guid, payload })
 }
 
 /// Writes `guid_frame`.
 pub fn write_guid_frame(to: &mut Vec<u8>, value: &GuidFrame<'_>) -> Result<(), Error> {
-    to.extend_from_slice(&fit::<u8>(1, Place("/magic", "values/schema_frame.ksy#/types/guid_frame/seq/0"))?.to_be_bytes());
+    to.extend_from_slice(&fit::<u8>(1, &Place("/magic", "values/schema_frame.ksy#/types/guid_frame/seq/0"))?.to_be_bytes());
     to.extend_from_slice(value.guid);
     to.extend_from_slice(value.payload);
     Ok(())
@@ -204,13 +204,13 @@ impl MessageIndexes {
 /// Reads `message_indexes`.
 pub fn read_message_indexes(input: &mut Input<'_>) -> Result<MessageIndexes, Error> {
     let start = input.absolute();
-    let num_indexes = super::varint::read_varint32(input, Place("/num_indexes", "values/schema_frame.ksy#/types/message_indexes/seq/0"))?;
+    let num_indexes = super::varint::read_varint32(input, &Place("/num_indexes", "values/schema_frame.ksy#/types/message_indexes/seq/0"))?;
     if (i64::from(num_indexes) < 0) || (i64::from(num_indexes) > (input.left() as i64)) {
-        return Err(Error::invalid(start, num_indexes, Place("/num_indexes", "values/schema_frame.ksy#/types/message_indexes/seq/0")));
+        return Err(Error::invalid(start, num_indexes, &Place("/num_indexes", "values/schema_frame.ksy#/types/message_indexes/seq/0")));
     }
     let mut indexes = Vec::with_capacity(input.room(i64::from(num_indexes), 1));
     for _ in 0..i64::from(num_indexes) {
-        let item = super::varint::read_varint32(input, Place("", "values/schema_frame.ksy#/types/message_indexes/seq/1")).map_err(|error| error.inside_item("/indexes", indexes.len()))?;
+        let item = super::varint::read_varint32(input, &Place("", "values/schema_frame.ksy#/types/message_indexes/seq/1")).map_err(|error| error.inside_item("/indexes", indexes.len()))?;
         indexes.push(item);
     }
     Ok(MessageIndexes { num_indexes, indexes })
@@ -218,7 +218,7 @@ pub fn read_message_indexes(input: &mut Input<'_>) -> Result<MessageIndexes, Err
 
 /// Writes `message_indexes`.
 pub fn write_message_indexes(to: &mut Vec<u8>, value: &MessageIndexes) -> Result<(), Error> {
-    super::varint::write_varint32(to, fit(value.indexes.len() as i64, Place("/num_indexes", "values/schema_frame.ksy#/types/message_indexes/seq/0"))?)?;
+    super::varint::write_varint32(to, fit(value.indexes.len() as i64, &Place("/num_indexes", "values/schema_frame.ksy#/types/message_indexes/seq/0"))?)?;
     for item in &value.indexes {
         super::varint::write_varint32(to, *item)?;
     }
@@ -253,19 +253,19 @@ impl<'a> GlueFrame<'a> {
 /// Reads `glue_frame`.
 pub fn read_glue_frame<'a>(input: &mut Input<'a>) -> Result<GlueFrame<'a>, Error> {
     let start = input.absolute();
-    let version = u8::from_be_bytes(input.array::<1>(Place("/version", "values/schema_frame.ksy#/types/glue_frame/seq/0"))?);
+    let version = u8::from_be_bytes(input.array::<1>(&Place("/version", "values/schema_frame.ksy#/types/glue_frame/seq/0"))?);
     if i64::from(version) != 3 {
-        return Err(Error::invalid(start, version, Place("/version", "values/schema_frame.ksy#/types/glue_frame/seq/0")));
+        return Err(Error::invalid(start, version, &Place("/version", "values/schema_frame.ksy#/types/glue_frame/seq/0")));
     }
-    let compression = u8::from_be_bytes(input.array::<1>(Place("/compression", "values/schema_frame.ksy#/types/glue_frame/seq/1"))?);
-    let schema_version_id = input.sized(16, Place("/schema_version_id", "values/schema_frame.ksy#/types/glue_frame/seq/2"))?;
+    let compression = u8::from_be_bytes(input.array::<1>(&Place("/compression", "values/schema_frame.ksy#/types/glue_frame/seq/1"))?);
+    let schema_version_id = input.sized(16, &Place("/schema_version_id", "values/schema_frame.ksy#/types/glue_frame/seq/2"))?;
     let payload = input.rest();
     Ok(GlueFrame { version, compression, schema_version_id, payload })
 }
 
 /// Writes `glue_frame`.
 pub fn write_glue_frame(to: &mut Vec<u8>, value: &GlueFrame<'_>) -> Result<(), Error> {
-    to.extend_from_slice(&fit::<u8>(3, Place("/version", "values/schema_frame.ksy#/types/glue_frame/seq/0"))?.to_be_bytes());
+    to.extend_from_slice(&fit::<u8>(3, &Place("/version", "values/schema_frame.ksy#/types/glue_frame/seq/0"))?.to_be_bytes());
     to.extend_from_slice(&value.compression.to_be_bytes());
     to.extend_from_slice(value.schema_version_id);
     to.extend_from_slice(value.payload);
@@ -298,18 +298,18 @@ impl<'a> SingleObjectFrame<'a> {
 /// Reads `single_object_frame`.
 pub fn read_single_object_frame<'a>(input: &mut Input<'a>) -> Result<SingleObjectFrame<'a>, Error> {
     let start = input.absolute();
-    let marker = u16::from_be_bytes(input.array::<2>(Place("/marker", "values/schema_frame.ksy#/types/single_object_frame/seq/0"))?);
+    let marker = u16::from_be_bytes(input.array::<2>(&Place("/marker", "values/schema_frame.ksy#/types/single_object_frame/seq/0"))?);
     if i64::from(marker) != 49921 {
-        return Err(Error::invalid(start, marker, Place("/marker", "values/schema_frame.ksy#/types/single_object_frame/seq/0")));
+        return Err(Error::invalid(start, marker, &Place("/marker", "values/schema_frame.ksy#/types/single_object_frame/seq/0")));
     }
-    let fingerprint = input.sized(8, Place("/fingerprint", "values/schema_frame.ksy#/types/single_object_frame/seq/1"))?;
+    let fingerprint = input.sized(8, &Place("/fingerprint", "values/schema_frame.ksy#/types/single_object_frame/seq/1"))?;
     let payload = input.rest();
     Ok(SingleObjectFrame { marker, fingerprint, payload })
 }
 
 /// Writes `single_object_frame`.
 pub fn write_single_object_frame(to: &mut Vec<u8>, value: &SingleObjectFrame<'_>) -> Result<(), Error> {
-    to.extend_from_slice(&fit::<u16>(49921, Place("/marker", "values/schema_frame.ksy#/types/single_object_frame/seq/0"))?.to_be_bytes());
+    to.extend_from_slice(&fit::<u16>(49921, &Place("/marker", "values/schema_frame.ksy#/types/single_object_frame/seq/0"))?.to_be_bytes());
     to.extend_from_slice(value.fingerprint);
     to.extend_from_slice(value.payload);
     Ok(())

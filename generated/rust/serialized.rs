@@ -49,7 +49,7 @@ impl LongValue {
 
 /// Reads `long_value`.
 pub fn read_long_value(input: &mut Input<'_>) -> Result<LongValue, Error> {
-    let value = i64::from_be_bytes(input.array::<8>(Place("/value", "values/serialized.ksy#/types/long_value/seq/0"))?);
+    let value = i64::from_be_bytes(input.array::<8>(&Place("/value", "values/serialized.ksy#/types/long_value/seq/0"))?);
     Ok(LongValue { value })
 }
 
@@ -77,7 +77,7 @@ impl IntegerValue {
 
 /// Reads `integer_value`.
 pub fn read_integer_value(input: &mut Input<'_>) -> Result<IntegerValue, Error> {
-    let value = i32::from_be_bytes(input.array::<4>(Place("/value", "values/serialized.ksy#/types/integer_value/seq/0"))?);
+    let value = i32::from_be_bytes(input.array::<4>(&Place("/value", "values/serialized.ksy#/types/integer_value/seq/0"))?);
     Ok(IntegerValue { value })
 }
 
@@ -105,7 +105,7 @@ impl ShortValue {
 
 /// Reads `short_value`.
 pub fn read_short_value(input: &mut Input<'_>) -> Result<ShortValue, Error> {
-    let value = i16::from_be_bytes(input.array::<2>(Place("/value", "values/serialized.ksy#/types/short_value/seq/0"))?);
+    let value = i16::from_be_bytes(input.array::<2>(&Place("/value", "values/serialized.ksy#/types/short_value/seq/0"))?);
     Ok(ShortValue { value })
 }
 
@@ -133,7 +133,7 @@ impl DoubleValue {
 
 /// Reads `double_value`.
 pub fn read_double_value(input: &mut Input<'_>) -> Result<DoubleValue, Error> {
-    let value = f64::from_be_bytes(input.array::<8>(Place("/value", "values/serialized.ksy#/types/double_value/seq/0"))?);
+    let value = f64::from_be_bytes(input.array::<8>(&Place("/value", "values/serialized.ksy#/types/double_value/seq/0"))?);
     Ok(DoubleValue { value })
 }
 
@@ -161,7 +161,7 @@ impl<'a> FloatValue<'a> {
 
 /// Reads `float_value`.
 pub fn read_float_value<'a>(input: &mut Input<'a>) -> Result<FloatValue<'a>, Error> {
-    let value = input.sized(4, Place("/value", "values/serialized.ksy#/types/float_value/seq/0"))?;
+    let value = input.sized(4, &Place("/value", "values/serialized.ksy#/types/float_value/seq/0"))?;
     Ok(FloatValue { value })
 }
 
@@ -190,9 +190,9 @@ impl BooleanValue {
 /// Reads `boolean_value`.
 pub fn read_boolean_value(input: &mut Input<'_>) -> Result<BooleanValue, Error> {
     let start = input.absolute();
-    let value = u8::from_be_bytes(input.array::<1>(Place("/value", "values/serialized.ksy#/types/boolean_value/seq/0"))?);
+    let value = u8::from_be_bytes(input.array::<1>(&Place("/value", "values/serialized.ksy#/types/boolean_value/seq/0"))?);
     if i64::from(value) > 1 {
-        return Err(Error::invalid(start, value, Place("/value", "values/serialized.ksy#/types/boolean_value/seq/0")));
+        return Err(Error::invalid(start, value, &Place("/value", "values/serialized.ksy#/types/boolean_value/seq/0")));
     }
     Ok(BooleanValue { value })
 }
@@ -221,7 +221,7 @@ impl<'a> UuidValue<'a> {
 
 /// Reads `uuid_value`.
 pub fn read_uuid_value<'a>(input: &mut Input<'a>) -> Result<UuidValue<'a>, Error> {
-    let value = input.sized(36, Place("/value", "values/serialized.ksy#/types/uuid_value/seq/0"))?;
+    let value = input.sized(36, &Place("/value", "values/serialized.ksy#/types/uuid_value/seq/0"))?;
     Ok(UuidValue { value })
 }
 
@@ -281,17 +281,17 @@ impl<'a> ListItems<'a> {
 
 /// Reads `list_items`.
 pub fn read_list_items<'a>(input: &mut Input<'a>) -> Result<ListItems<'a>, Error> {
-    let strategy = u8::from_be_bytes(input.peek::<1>(0, Place("/strategy", "values/serialized.ksy#/types/list_items/instances/strategy"))?);
+    let strategy = u8::from_be_bytes(input.peek::<1>(0, &Place("/strategy", "values/serialized.ksy#/types/list_items/instances/strategy"))?);
     if i64::from(strategy) < 0 {
-        return Err(Error::invalid(input.absolute() + 0, strategy, Place("/strategy", "values/serialized.ksy#/types/list_items/instances/strategy")));
+        return Err(Error::invalid(input.absolute() + 0, strategy, &Place("/strategy", "values/serialized.ksy#/types/list_items/instances/strategy")));
     }
     if i64::from(strategy) > 1 {
-        return Err(Error::invalid(input.absolute() + 0, strategy, Place("/strategy", "values/serialized.ksy#/types/list_items/instances/strategy")));
+        return Err(Error::invalid(input.absolute() + 0, strategy, &Place("/strategy", "values/serialized.ksy#/types/list_items/instances/strategy")));
     }
     match i64::from(strategy) {
         0 => read_constant_size_list(input).map(ListItems::ConstantSizeList).map_err(|error| error.inside("/content")),
         1 => read_variable_size_list(input).map(ListItems::VariableSizeList).map_err(|error| error.inside("/content")),
-        other => Err(Error::invalid(input.absolute(), other, Place("/content", "values/serialized.ksy#/types/list_items/seq/0"))),
+        other => Err(Error::invalid(input.absolute(), other, &Place("/content", "values/serialized.ksy#/types/list_items/seq/0"))),
     }
 }
 
@@ -335,24 +335,24 @@ impl<'a> ConstantSizeList<'a> {
 /// Reads `constant_size_list`.
 pub fn read_constant_size_list<'a>(input: &mut Input<'a>) -> Result<ConstantSizeList<'a>, Error> {
     let start = input.absolute();
-    let strategy = u8::from_be_bytes(input.array::<1>(Place("/strategy", "values/serialized.ksy#/types/constant_size_list/seq/0"))?);
+    let strategy = u8::from_be_bytes(input.array::<1>(&Place("/strategy", "values/serialized.ksy#/types/constant_size_list/seq/0"))?);
     if i64::from(strategy) != 0 {
-        return Err(Error::invalid(start, strategy, Place("/strategy", "values/serialized.ksy#/types/constant_size_list/seq/0")));
+        return Err(Error::invalid(start, strategy, &Place("/strategy", "values/serialized.ksy#/types/constant_size_list/seq/0")));
     }
     let start = input.absolute();
-    let num_nulls = i32::from_be_bytes(input.array::<4>(Place("/num_nulls", "values/serialized.ksy#/types/constant_size_list/seq/1"))?);
+    let num_nulls = i32::from_be_bytes(input.array::<4>(&Place("/num_nulls", "values/serialized.ksy#/types/constant_size_list/seq/1"))?);
     if i64::from(num_nulls) < 0 {
-        return Err(Error::invalid(start, num_nulls, Place("/num_nulls", "values/serialized.ksy#/types/constant_size_list/seq/1")));
+        return Err(Error::invalid(start, num_nulls, &Place("/num_nulls", "values/serialized.ksy#/types/constant_size_list/seq/1")));
     }
     let mut nulls = Vec::with_capacity(input.room(i64::from(num_nulls), 4));
     for _ in 0..i64::from(num_nulls) {
-        let item = i32::from_be_bytes(input.array::<4>(Place("", "values/serialized.ksy#/types/constant_size_list/seq/2")).map_err(|error| error.inside_item("/nulls", nulls.len()))?);
+        let item = i32::from_be_bytes(input.array::<4>(&Place("", "values/serialized.ksy#/types/constant_size_list/seq/2")).map_err(|error| error.inside_item("/nulls", nulls.len()))?);
         nulls.push(item);
     }
     let start = input.absolute();
-    let size = i32::from_be_bytes(input.array::<4>(Place("/size", "values/serialized.ksy#/types/constant_size_list/seq/3"))?);
+    let size = i32::from_be_bytes(input.array::<4>(&Place("/size", "values/serialized.ksy#/types/constant_size_list/seq/3"))?);
     if i64::from(size) < 0 {
-        return Err(Error::invalid(start, size, Place("/size", "values/serialized.ksy#/types/constant_size_list/seq/3")));
+        return Err(Error::invalid(start, size, &Place("/size", "values/serialized.ksy#/types/constant_size_list/seq/3")));
     }
     let items = input.rest();
     Ok(ConstantSizeList { strategy, num_nulls, nulls, size, items })
@@ -360,8 +360,8 @@ pub fn read_constant_size_list<'a>(input: &mut Input<'a>) -> Result<ConstantSize
 
 /// Writes `constant_size_list`.
 pub fn write_constant_size_list(to: &mut Vec<u8>, value: &ConstantSizeList<'_>) -> Result<(), Error> {
-    to.extend_from_slice(&fit::<u8>(0, Place("/strategy", "values/serialized.ksy#/types/constant_size_list/seq/0"))?.to_be_bytes());
-    to.extend_from_slice(&fit::<i32>(value.nulls.len() as i64, Place("/num_nulls", "values/serialized.ksy#/types/constant_size_list/seq/1"))?.to_be_bytes());
+    to.extend_from_slice(&fit::<u8>(0, &Place("/strategy", "values/serialized.ksy#/types/constant_size_list/seq/0"))?.to_be_bytes());
+    to.extend_from_slice(&fit::<i32>(value.nulls.len() as i64, &Place("/num_nulls", "values/serialized.ksy#/types/constant_size_list/seq/1"))?.to_be_bytes());
     for item in &value.nulls {
         to.extend_from_slice(&item.to_be_bytes());
     }
@@ -395,30 +395,30 @@ impl<'a> VariableSizeList<'a> {
 /// Reads `variable_size_list`.
 pub fn read_variable_size_list<'a>(input: &mut Input<'a>) -> Result<VariableSizeList<'a>, Error> {
     let start = input.absolute();
-    let strategy = u8::from_be_bytes(input.array::<1>(Place("/strategy", "values/serialized.ksy#/types/variable_size_list/seq/0"))?);
+    let strategy = u8::from_be_bytes(input.array::<1>(&Place("/strategy", "values/serialized.ksy#/types/variable_size_list/seq/0"))?);
     if i64::from(strategy) != 1 {
-        return Err(Error::invalid(start, strategy, Place("/strategy", "values/serialized.ksy#/types/variable_size_list/seq/0")));
+        return Err(Error::invalid(start, strategy, &Place("/strategy", "values/serialized.ksy#/types/variable_size_list/seq/0")));
     }
     let start = input.absolute();
-    let num_items = i32::from_be_bytes(input.array::<4>(Place("/num_items", "values/serialized.ksy#/types/variable_size_list/seq/1"))?);
+    let num_items = i32::from_be_bytes(input.array::<4>(&Place("/num_items", "values/serialized.ksy#/types/variable_size_list/seq/1"))?);
     if i64::from(num_items) < 0 {
-        return Err(Error::invalid(start, num_items, Place("/num_items", "values/serialized.ksy#/types/variable_size_list/seq/1")));
+        return Err(Error::invalid(start, num_items, &Place("/num_items", "values/serialized.ksy#/types/variable_size_list/seq/1")));
     }
     let mut items = Vec::with_capacity(input.room(i64::from(num_items), 4));
     for _ in 0..i64::from(num_items) {
-        let item = super::primitive::read_nullable_byte_array(input, Place("", "values/serialized.ksy#/types/variable_size_list/seq/2")).map_err(|error| error.inside_item("/items", items.len()))?;
+        let item = super::primitive::read_nullable_byte_array(input, &Place("", "values/serialized.ksy#/types/variable_size_list/seq/2")).map_err(|error| error.inside_item("/items", items.len()))?;
         items.push(item);
     }
     if !input.is_at_end() {
-        return Err(input.trailing(Place("/end", "values/serialized.ksy#/types/variable_size_list/seq/3")));
+        return Err(input.trailing(&Place("/end", "values/serialized.ksy#/types/variable_size_list/seq/3")));
     }
     Ok(VariableSizeList { strategy, num_items, items })
 }
 
 /// Writes `variable_size_list`.
 pub fn write_variable_size_list(to: &mut Vec<u8>, value: &VariableSizeList<'_>) -> Result<(), Error> {
-    to.extend_from_slice(&fit::<u8>(1, Place("/strategy", "values/serialized.ksy#/types/variable_size_list/seq/0"))?.to_be_bytes());
-    to.extend_from_slice(&fit::<i32>(value.items.len() as i64, Place("/num_items", "values/serialized.ksy#/types/variable_size_list/seq/1"))?.to_be_bytes());
+    to.extend_from_slice(&fit::<u8>(1, &Place("/strategy", "values/serialized.ksy#/types/variable_size_list/seq/0"))?.to_be_bytes());
+    to.extend_from_slice(&fit::<i32>(value.items.len() as i64, &Place("/num_items", "values/serialized.ksy#/types/variable_size_list/seq/1"))?.to_be_bytes());
     for item in &value.items {
         super::primitive::write_nullable_byte_array(to, *item)?;
     }

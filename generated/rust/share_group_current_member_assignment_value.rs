@@ -46,17 +46,17 @@ impl<'a> ShareGroupCurrentMemberAssignmentValue<'a> {
 /// Reads `share_group_current_member_assignment_value`.
 pub fn read_share_group_current_member_assignment_value<'a>(input: &mut Input<'a>) -> Result<ShareGroupCurrentMemberAssignmentValue<'a>, Error> {
     let start = input.absolute();
-    let schema_version = i16::from_be_bytes(input.array::<2>(Place("/schema_version", "messages/consumer_offsets/share_group_current_member_assignment_value.ksy#/seq/0"))?);
+    let schema_version = i16::from_be_bytes(input.array::<2>(&Place("/schema_version", "messages/consumer_offsets/share_group_current_member_assignment_value.ksy#/seq/0"))?);
     if i64::from(schema_version) != 0 {
-        return Err(Error::invalid(start, schema_version, Place("/schema_version", "messages/consumer_offsets/share_group_current_member_assignment_value.ksy#/seq/0")));
+        return Err(Error::invalid(start, schema_version, &Place("/schema_version", "messages/consumer_offsets/share_group_current_member_assignment_value.ksy#/seq/0")));
     }
-    let member_epoch = i32::from_be_bytes(input.array::<4>(Place("/member_epoch", "messages/consumer_offsets/share_group_current_member_assignment_value.ksy#/seq/1"))?);
-    let previous_member_epoch = i32::from_be_bytes(input.array::<4>(Place("/previous_member_epoch", "messages/consumer_offsets/share_group_current_member_assignment_value.ksy#/seq/2"))?);
-    let state = i8::from_be_bytes(input.array::<1>(Place("/state", "messages/consumer_offsets/share_group_current_member_assignment_value.ksy#/seq/3"))?);
+    let member_epoch = i32::from_be_bytes(input.array::<4>(&Place("/member_epoch", "messages/consumer_offsets/share_group_current_member_assignment_value.ksy#/seq/1"))?);
+    let previous_member_epoch = i32::from_be_bytes(input.array::<4>(&Place("/previous_member_epoch", "messages/consumer_offsets/share_group_current_member_assignment_value.ksy#/seq/2"))?);
+    let state = i8::from_be_bytes(input.array::<1>(&Place("/state", "messages/consumer_offsets/share_group_current_member_assignment_value.ksy#/seq/3"))?);
     let start = input.absolute();
-    let num_assigned_partitions = super::varint::read_unsigned_varint32(input, Place("/num_assigned_partitions", "messages/consumer_offsets/share_group_current_member_assignment_value.ksy#/seq/4"))?;
+    let num_assigned_partitions = super::varint::read_unsigned_varint32(input, &Place("/num_assigned_partitions", "messages/consumer_offsets/share_group_current_member_assignment_value.ksy#/seq/4"))?;
     if (i64::from(num_assigned_partitions) < 1) || ((i64::from(num_assigned_partitions) - 1) > (input.left() as i64)) {
-        return Err(Error::invalid(start, num_assigned_partitions, Place("/num_assigned_partitions", "messages/consumer_offsets/share_group_current_member_assignment_value.ksy#/seq/4")));
+        return Err(Error::invalid(start, num_assigned_partitions, &Place("/num_assigned_partitions", "messages/consumer_offsets/share_group_current_member_assignment_value.ksy#/seq/4")));
     }
     let mut assigned_partitions = Vec::with_capacity(input.room(i64::from(num_assigned_partitions) - 1, 18));
     for _ in 0..(i64::from(num_assigned_partitions) - 1) {
@@ -70,11 +70,11 @@ pub fn read_share_group_current_member_assignment_value<'a>(input: &mut Input<'a
 
 /// Writes `share_group_current_member_assignment_value`.
 pub fn write_share_group_current_member_assignment_value(to: &mut Vec<u8>, value: &ShareGroupCurrentMemberAssignmentValue<'_>) -> Result<(), Error> {
-    to.extend_from_slice(&fit::<i16>(0, Place("/schema_version", "messages/consumer_offsets/share_group_current_member_assignment_value.ksy#/seq/0"))?.to_be_bytes());
+    to.extend_from_slice(&fit::<i16>(0, &Place("/schema_version", "messages/consumer_offsets/share_group_current_member_assignment_value.ksy#/seq/0"))?.to_be_bytes());
     to.extend_from_slice(&value.member_epoch.to_be_bytes());
     to.extend_from_slice(&value.previous_member_epoch.to_be_bytes());
     to.extend_from_slice(&value.state.to_be_bytes());
-    super::varint::write_unsigned_varint32(to, fit((value.assigned_partitions.len() as i64) + 1, Place("/num_assigned_partitions", "messages/consumer_offsets/share_group_current_member_assignment_value.ksy#/seq/4"))?)?;
+    super::varint::write_unsigned_varint32(to, fit((value.assigned_partitions.len() as i64) + 1, &Place("/num_assigned_partitions", "messages/consumer_offsets/share_group_current_member_assignment_value.ksy#/seq/4"))?)?;
     for item in &value.assigned_partitions {
         write_topic_partitions(to, item)?;
     }
@@ -110,15 +110,15 @@ impl<'a> TopicPartitions<'a> {
 
 /// Reads `topic_partitions`.
 pub fn read_topic_partitions<'a>(input: &mut Input<'a>) -> Result<TopicPartitions<'a>, Error> {
-    let topic_id = input.sized(16, Place("/topic_id", "messages/consumer_offsets/share_group_current_member_assignment_value.ksy#/types/topic_partitions/seq/0"))?;
+    let topic_id = input.sized(16, &Place("/topic_id", "messages/consumer_offsets/share_group_current_member_assignment_value.ksy#/types/topic_partitions/seq/0"))?;
     let start = input.absolute();
-    let num_partitions = super::varint::read_unsigned_varint32(input, Place("/num_partitions", "messages/consumer_offsets/share_group_current_member_assignment_value.ksy#/types/topic_partitions/seq/1"))?;
+    let num_partitions = super::varint::read_unsigned_varint32(input, &Place("/num_partitions", "messages/consumer_offsets/share_group_current_member_assignment_value.ksy#/types/topic_partitions/seq/1"))?;
     if (i64::from(num_partitions) < 1) || ((i64::from(num_partitions) - 1) > (input.left() as i64)) {
-        return Err(Error::invalid(start, num_partitions, Place("/num_partitions", "messages/consumer_offsets/share_group_current_member_assignment_value.ksy#/types/topic_partitions/seq/1")));
+        return Err(Error::invalid(start, num_partitions, &Place("/num_partitions", "messages/consumer_offsets/share_group_current_member_assignment_value.ksy#/types/topic_partitions/seq/1")));
     }
     let mut partitions = Vec::with_capacity(input.room(i64::from(num_partitions) - 1, 4));
     for _ in 0..(i64::from(num_partitions) - 1) {
-        let item = i32::from_be_bytes(input.array::<4>(Place("", "messages/consumer_offsets/share_group_current_member_assignment_value.ksy#/types/topic_partitions/seq/2")).map_err(|error| error.inside_item("/partitions", partitions.len()))?);
+        let item = i32::from_be_bytes(input.array::<4>(&Place("", "messages/consumer_offsets/share_group_current_member_assignment_value.ksy#/types/topic_partitions/seq/2")).map_err(|error| error.inside_item("/partitions", partitions.len()))?);
         partitions.push(item);
     }
     let tagged_fields = super::flexible::read_tagged_fields(input).map_err(|error| error.inside("/tagged_fields"))?;
@@ -128,7 +128,7 @@ pub fn read_topic_partitions<'a>(input: &mut Input<'a>) -> Result<TopicPartition
 /// Writes `topic_partitions`.
 pub fn write_topic_partitions(to: &mut Vec<u8>, value: &TopicPartitions<'_>) -> Result<(), Error> {
     to.extend_from_slice(value.topic_id);
-    super::varint::write_unsigned_varint32(to, fit((value.partitions.len() as i64) + 1, Place("/num_partitions", "messages/consumer_offsets/share_group_current_member_assignment_value.ksy#/types/topic_partitions/seq/1"))?)?;
+    super::varint::write_unsigned_varint32(to, fit((value.partitions.len() as i64) + 1, &Place("/num_partitions", "messages/consumer_offsets/share_group_current_member_assignment_value.ksy#/types/topic_partitions/seq/1"))?)?;
     for item in &value.partitions {
         to.extend_from_slice(&item.to_be_bytes());
     }

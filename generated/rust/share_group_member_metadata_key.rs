@@ -34,19 +34,19 @@ impl<'a> ShareGroupMemberMetadataKey<'a> {
 /// Reads `share_group_member_metadata_key`.
 pub fn read_share_group_member_metadata_key<'a>(input: &mut Input<'a>) -> Result<ShareGroupMemberMetadataKey<'a>, Error> {
     let start = input.absolute();
-    let record_type = i16::from_be_bytes(input.array::<2>(Place("/record_type", "messages/consumer_offsets/share_group_member_metadata_key.ksy#/seq/0"))?);
+    let record_type = i16::from_be_bytes(input.array::<2>(&Place("/record_type", "messages/consumer_offsets/share_group_member_metadata_key.ksy#/seq/0"))?);
     if i64::from(record_type) != 10 {
-        return Err(Error::invalid(start, record_type, Place("/record_type", "messages/consumer_offsets/share_group_member_metadata_key.ksy#/seq/0")));
+        return Err(Error::invalid(start, record_type, &Place("/record_type", "messages/consumer_offsets/share_group_member_metadata_key.ksy#/seq/0")));
     }
-    let group_id = super::primitive::read_plain_string(input, Place("/group_id", "messages/consumer_offsets/share_group_member_metadata_key.ksy#/seq/1"))?;
-    let member_id = super::primitive::read_plain_string(input, Place("/member_id", "messages/consumer_offsets/share_group_member_metadata_key.ksy#/seq/2"))?;
+    let group_id = super::primitive::read_plain_string(input, &Place("/group_id", "messages/consumer_offsets/share_group_member_metadata_key.ksy#/seq/1"))?;
+    let member_id = super::primitive::read_plain_string(input, &Place("/member_id", "messages/consumer_offsets/share_group_member_metadata_key.ksy#/seq/2"))?;
     let unused = input.rest();
     Ok(ShareGroupMemberMetadataKey { record_type, group_id, member_id, unused })
 }
 
 /// Writes `share_group_member_metadata_key`.
 pub fn write_share_group_member_metadata_key(to: &mut Vec<u8>, value: &ShareGroupMemberMetadataKey<'_>) -> Result<(), Error> {
-    to.extend_from_slice(&fit::<i16>(10, Place("/record_type", "messages/consumer_offsets/share_group_member_metadata_key.ksy#/seq/0"))?.to_be_bytes());
+    to.extend_from_slice(&fit::<i16>(10, &Place("/record_type", "messages/consumer_offsets/share_group_member_metadata_key.ksy#/seq/0"))?.to_be_bytes());
     super::primitive::write_plain_string(to, value.group_id)?;
     super::primitive::write_plain_string(to, value.member_id)?;
     to.extend_from_slice(value.unused);

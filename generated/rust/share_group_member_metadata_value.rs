@@ -46,21 +46,21 @@ impl<'a> ShareGroupMemberMetadataValue<'a> {
 /// Reads `share_group_member_metadata_value`.
 pub fn read_share_group_member_metadata_value<'a>(input: &mut Input<'a>) -> Result<ShareGroupMemberMetadataValue<'a>, Error> {
     let start = input.absolute();
-    let schema_version = i16::from_be_bytes(input.array::<2>(Place("/schema_version", "messages/consumer_offsets/share_group_member_metadata_value.ksy#/seq/0"))?);
+    let schema_version = i16::from_be_bytes(input.array::<2>(&Place("/schema_version", "messages/consumer_offsets/share_group_member_metadata_value.ksy#/seq/0"))?);
     if i64::from(schema_version) != 0 {
-        return Err(Error::invalid(start, schema_version, Place("/schema_version", "messages/consumer_offsets/share_group_member_metadata_value.ksy#/seq/0")));
+        return Err(Error::invalid(start, schema_version, &Place("/schema_version", "messages/consumer_offsets/share_group_member_metadata_value.ksy#/seq/0")));
     }
-    let rack_id = super::flexible::read_compact_nullable_string(input, Place("/rack_id", "messages/consumer_offsets/share_group_member_metadata_value.ksy#/seq/1"))?;
-    let client_id = super::flexible::read_compact_string(input, Place("/client_id", "messages/consumer_offsets/share_group_member_metadata_value.ksy#/seq/2"))?;
-    let client_host = super::flexible::read_compact_string(input, Place("/client_host", "messages/consumer_offsets/share_group_member_metadata_value.ksy#/seq/3"))?;
+    let rack_id = super::flexible::read_compact_nullable_string(input, &Place("/rack_id", "messages/consumer_offsets/share_group_member_metadata_value.ksy#/seq/1"))?;
+    let client_id = super::flexible::read_compact_string(input, &Place("/client_id", "messages/consumer_offsets/share_group_member_metadata_value.ksy#/seq/2"))?;
+    let client_host = super::flexible::read_compact_string(input, &Place("/client_host", "messages/consumer_offsets/share_group_member_metadata_value.ksy#/seq/3"))?;
     let start = input.absolute();
-    let num_subscribed_topic_names = super::varint::read_unsigned_varint32(input, Place("/num_subscribed_topic_names", "messages/consumer_offsets/share_group_member_metadata_value.ksy#/seq/4"))?;
+    let num_subscribed_topic_names = super::varint::read_unsigned_varint32(input, &Place("/num_subscribed_topic_names", "messages/consumer_offsets/share_group_member_metadata_value.ksy#/seq/4"))?;
     if (i64::from(num_subscribed_topic_names) < 1) || ((i64::from(num_subscribed_topic_names) - 1) > (input.left() as i64)) {
-        return Err(Error::invalid(start, num_subscribed_topic_names, Place("/num_subscribed_topic_names", "messages/consumer_offsets/share_group_member_metadata_value.ksy#/seq/4")));
+        return Err(Error::invalid(start, num_subscribed_topic_names, &Place("/num_subscribed_topic_names", "messages/consumer_offsets/share_group_member_metadata_value.ksy#/seq/4")));
     }
     let mut subscribed_topic_names = Vec::with_capacity(input.room(i64::from(num_subscribed_topic_names) - 1, 1));
     for _ in 0..(i64::from(num_subscribed_topic_names) - 1) {
-        let item = super::flexible::read_compact_string(input, Place("", "messages/consumer_offsets/share_group_member_metadata_value.ksy#/seq/5")).map_err(|error| error.inside_item("/subscribed_topic_names", subscribed_topic_names.len()))?;
+        let item = super::flexible::read_compact_string(input, &Place("", "messages/consumer_offsets/share_group_member_metadata_value.ksy#/seq/5")).map_err(|error| error.inside_item("/subscribed_topic_names", subscribed_topic_names.len()))?;
         subscribed_topic_names.push(item);
     }
     let tagged_fields = super::flexible::read_tagged_fields(input).map_err(|error| error.inside("/tagged_fields"))?;
@@ -70,11 +70,11 @@ pub fn read_share_group_member_metadata_value<'a>(input: &mut Input<'a>) -> Resu
 
 /// Writes `share_group_member_metadata_value`.
 pub fn write_share_group_member_metadata_value(to: &mut Vec<u8>, value: &ShareGroupMemberMetadataValue<'_>) -> Result<(), Error> {
-    to.extend_from_slice(&fit::<i16>(0, Place("/schema_version", "messages/consumer_offsets/share_group_member_metadata_value.ksy#/seq/0"))?.to_be_bytes());
+    to.extend_from_slice(&fit::<i16>(0, &Place("/schema_version", "messages/consumer_offsets/share_group_member_metadata_value.ksy#/seq/0"))?.to_be_bytes());
     super::flexible::write_compact_nullable_string(to, value.rack_id)?;
     super::flexible::write_compact_string(to, value.client_id)?;
     super::flexible::write_compact_string(to, value.client_host)?;
-    super::varint::write_unsigned_varint32(to, fit((value.subscribed_topic_names.len() as i64) + 1, Place("/num_subscribed_topic_names", "messages/consumer_offsets/share_group_member_metadata_value.ksy#/seq/4"))?)?;
+    super::varint::write_unsigned_varint32(to, fit((value.subscribed_topic_names.len() as i64) + 1, &Place("/num_subscribed_topic_names", "messages/consumer_offsets/share_group_member_metadata_value.ksy#/seq/4"))?)?;
     for item in &value.subscribed_topic_names {
         super::flexible::write_compact_string(to, *item)?;
     }

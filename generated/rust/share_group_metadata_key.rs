@@ -31,18 +31,18 @@ impl<'a> ShareGroupMetadataKey<'a> {
 /// Reads `share_group_metadata_key`.
 pub fn read_share_group_metadata_key<'a>(input: &mut Input<'a>) -> Result<ShareGroupMetadataKey<'a>, Error> {
     let start = input.absolute();
-    let record_type = i16::from_be_bytes(input.array::<2>(Place("/record_type", "messages/consumer_offsets/share_group_metadata_key.ksy#/seq/0"))?);
+    let record_type = i16::from_be_bytes(input.array::<2>(&Place("/record_type", "messages/consumer_offsets/share_group_metadata_key.ksy#/seq/0"))?);
     if i64::from(record_type) != 11 {
-        return Err(Error::invalid(start, record_type, Place("/record_type", "messages/consumer_offsets/share_group_metadata_key.ksy#/seq/0")));
+        return Err(Error::invalid(start, record_type, &Place("/record_type", "messages/consumer_offsets/share_group_metadata_key.ksy#/seq/0")));
     }
-    let group_id = super::primitive::read_plain_string(input, Place("/group_id", "messages/consumer_offsets/share_group_metadata_key.ksy#/seq/1"))?;
+    let group_id = super::primitive::read_plain_string(input, &Place("/group_id", "messages/consumer_offsets/share_group_metadata_key.ksy#/seq/1"))?;
     let unused = input.rest();
     Ok(ShareGroupMetadataKey { record_type, group_id, unused })
 }
 
 /// Writes `share_group_metadata_key`.
 pub fn write_share_group_metadata_key(to: &mut Vec<u8>, value: &ShareGroupMetadataKey<'_>) -> Result<(), Error> {
-    to.extend_from_slice(&fit::<i16>(11, Place("/record_type", "messages/consumer_offsets/share_group_metadata_key.ksy#/seq/0"))?.to_be_bytes());
+    to.extend_from_slice(&fit::<i16>(11, &Place("/record_type", "messages/consumer_offsets/share_group_metadata_key.ksy#/seq/0"))?.to_be_bytes());
     super::primitive::write_plain_string(to, value.group_id)?;
     to.extend_from_slice(value.unused);
     Ok(())

@@ -38,12 +38,12 @@ impl<'a> ShareGroupMetadataValue<'a> {
 /// Reads `share_group_metadata_value`.
 pub fn read_share_group_metadata_value<'a>(input: &mut Input<'a>) -> Result<ShareGroupMetadataValue<'a>, Error> {
     let start = input.absolute();
-    let schema_version = i16::from_be_bytes(input.array::<2>(Place("/schema_version", "messages/consumer_offsets/share_group_metadata_value.ksy#/seq/0"))?);
+    let schema_version = i16::from_be_bytes(input.array::<2>(&Place("/schema_version", "messages/consumer_offsets/share_group_metadata_value.ksy#/seq/0"))?);
     if i64::from(schema_version) != 0 {
-        return Err(Error::invalid(start, schema_version, Place("/schema_version", "messages/consumer_offsets/share_group_metadata_value.ksy#/seq/0")));
+        return Err(Error::invalid(start, schema_version, &Place("/schema_version", "messages/consumer_offsets/share_group_metadata_value.ksy#/seq/0")));
     }
-    let epoch = i32::from_be_bytes(input.array::<4>(Place("/epoch", "messages/consumer_offsets/share_group_metadata_value.ksy#/seq/1"))?);
-    let metadata_hash = i64::from_be_bytes(input.array::<8>(Place("/metadata_hash", "messages/consumer_offsets/share_group_metadata_value.ksy#/seq/2"))?);
+    let epoch = i32::from_be_bytes(input.array::<4>(&Place("/epoch", "messages/consumer_offsets/share_group_metadata_value.ksy#/seq/1"))?);
+    let metadata_hash = i64::from_be_bytes(input.array::<8>(&Place("/metadata_hash", "messages/consumer_offsets/share_group_metadata_value.ksy#/seq/2"))?);
     let tagged_fields = super::flexible::read_tagged_fields(input).map_err(|error| error.inside("/tagged_fields"))?;
     let unused = input.rest();
     Ok(ShareGroupMetadataValue { schema_version, epoch, metadata_hash, tagged_fields, unused })
@@ -51,7 +51,7 @@ pub fn read_share_group_metadata_value<'a>(input: &mut Input<'a>) -> Result<Shar
 
 /// Writes `share_group_metadata_value`.
 pub fn write_share_group_metadata_value(to: &mut Vec<u8>, value: &ShareGroupMetadataValue<'_>) -> Result<(), Error> {
-    to.extend_from_slice(&fit::<i16>(0, Place("/schema_version", "messages/consumer_offsets/share_group_metadata_value.ksy#/seq/0"))?.to_be_bytes());
+    to.extend_from_slice(&fit::<i16>(0, &Place("/schema_version", "messages/consumer_offsets/share_group_metadata_value.ksy#/seq/0"))?.to_be_bytes());
     to.extend_from_slice(&value.epoch.to_be_bytes());
     to.extend_from_slice(&value.metadata_hash.to_be_bytes());
     super::flexible::write_tagged_fields(to, &value.tagged_fields)?;

@@ -34,11 +34,11 @@ impl<'a> ShareGroupMetadataValue40<'a> {
 /// Reads `share_group_metadata_value_4_0`.
 pub fn read_share_group_metadata_value_4_0<'a>(input: &mut Input<'a>) -> Result<ShareGroupMetadataValue40<'a>, Error> {
     let start = input.absolute();
-    let schema_version = i16::from_be_bytes(input.array::<2>(Place("/schema_version", "messages/consumer_offsets/share_group_metadata_value_4_0.ksy#/seq/0"))?);
+    let schema_version = i16::from_be_bytes(input.array::<2>(&Place("/schema_version", "messages/consumer_offsets/share_group_metadata_value_4_0.ksy#/seq/0"))?);
     if i64::from(schema_version) != 0 {
-        return Err(Error::invalid(start, schema_version, Place("/schema_version", "messages/consumer_offsets/share_group_metadata_value_4_0.ksy#/seq/0")));
+        return Err(Error::invalid(start, schema_version, &Place("/schema_version", "messages/consumer_offsets/share_group_metadata_value_4_0.ksy#/seq/0")));
     }
-    let epoch = i32::from_be_bytes(input.array::<4>(Place("/epoch", "messages/consumer_offsets/share_group_metadata_value_4_0.ksy#/seq/1"))?);
+    let epoch = i32::from_be_bytes(input.array::<4>(&Place("/epoch", "messages/consumer_offsets/share_group_metadata_value_4_0.ksy#/seq/1"))?);
     let tagged_fields = super::flexible::read_tagged_fields(input).map_err(|error| error.inside("/tagged_fields"))?;
     let unused = input.rest();
     Ok(ShareGroupMetadataValue40 { schema_version, epoch, tagged_fields, unused })
@@ -46,7 +46,7 @@ pub fn read_share_group_metadata_value_4_0<'a>(input: &mut Input<'a>) -> Result<
 
 /// Writes `share_group_metadata_value_4_0`.
 pub fn write_share_group_metadata_value_4_0(to: &mut Vec<u8>, value: &ShareGroupMetadataValue40<'_>) -> Result<(), Error> {
-    to.extend_from_slice(&fit::<i16>(0, Place("/schema_version", "messages/consumer_offsets/share_group_metadata_value_4_0.ksy#/seq/0"))?.to_be_bytes());
+    to.extend_from_slice(&fit::<i16>(0, &Place("/schema_version", "messages/consumer_offsets/share_group_metadata_value_4_0.ksy#/seq/0"))?.to_be_bytes());
     to.extend_from_slice(&value.epoch.to_be_bytes());
     super::flexible::write_tagged_fields(to, &value.tagged_fields)?;
     to.extend_from_slice(value.unused);

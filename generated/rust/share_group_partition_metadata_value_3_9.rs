@@ -44,14 +44,14 @@ impl<'a> ShareGroupPartitionMetadataValue39<'a> {
 /// Reads `share_group_partition_metadata_value_3_9`.
 pub fn read_share_group_partition_metadata_value_3_9<'a>(input: &mut Input<'a>) -> Result<ShareGroupPartitionMetadataValue39<'a>, Error> {
     let start = input.absolute();
-    let schema_version = i16::from_be_bytes(input.array::<2>(Place("/schema_version", "messages/consumer_offsets/share_group_partition_metadata_value_3_9.ksy#/seq/0"))?);
+    let schema_version = i16::from_be_bytes(input.array::<2>(&Place("/schema_version", "messages/consumer_offsets/share_group_partition_metadata_value_3_9.ksy#/seq/0"))?);
     if i64::from(schema_version) != 0 {
-        return Err(Error::invalid(start, schema_version, Place("/schema_version", "messages/consumer_offsets/share_group_partition_metadata_value_3_9.ksy#/seq/0")));
+        return Err(Error::invalid(start, schema_version, &Place("/schema_version", "messages/consumer_offsets/share_group_partition_metadata_value_3_9.ksy#/seq/0")));
     }
     let start = input.absolute();
-    let num_initialized_topics = super::varint::read_unsigned_varint32(input, Place("/num_initialized_topics", "messages/consumer_offsets/share_group_partition_metadata_value_3_9.ksy#/seq/1"))?;
+    let num_initialized_topics = super::varint::read_unsigned_varint32(input, &Place("/num_initialized_topics", "messages/consumer_offsets/share_group_partition_metadata_value_3_9.ksy#/seq/1"))?;
     if (i64::from(num_initialized_topics) < 1) || ((i64::from(num_initialized_topics) - 1) > (input.left() as i64)) {
-        return Err(Error::invalid(start, num_initialized_topics, Place("/num_initialized_topics", "messages/consumer_offsets/share_group_partition_metadata_value_3_9.ksy#/seq/1")));
+        return Err(Error::invalid(start, num_initialized_topics, &Place("/num_initialized_topics", "messages/consumer_offsets/share_group_partition_metadata_value_3_9.ksy#/seq/1")));
     }
     let mut initialized_topics = Vec::with_capacity(input.room(i64::from(num_initialized_topics) - 1, 19));
     for _ in 0..(i64::from(num_initialized_topics) - 1) {
@@ -59,9 +59,9 @@ pub fn read_share_group_partition_metadata_value_3_9<'a>(input: &mut Input<'a>) 
         initialized_topics.push(item);
     }
     let start = input.absolute();
-    let num_deleting_topics = super::varint::read_unsigned_varint32(input, Place("/num_deleting_topics", "messages/consumer_offsets/share_group_partition_metadata_value_3_9.ksy#/seq/3"))?;
+    let num_deleting_topics = super::varint::read_unsigned_varint32(input, &Place("/num_deleting_topics", "messages/consumer_offsets/share_group_partition_metadata_value_3_9.ksy#/seq/3"))?;
     if (i64::from(num_deleting_topics) < 1) || ((i64::from(num_deleting_topics) - 1) > (input.left() as i64)) {
-        return Err(Error::invalid(start, num_deleting_topics, Place("/num_deleting_topics", "messages/consumer_offsets/share_group_partition_metadata_value_3_9.ksy#/seq/3")));
+        return Err(Error::invalid(start, num_deleting_topics, &Place("/num_deleting_topics", "messages/consumer_offsets/share_group_partition_metadata_value_3_9.ksy#/seq/3")));
     }
     let mut deleting_topics = Vec::with_capacity(input.room(i64::from(num_deleting_topics) - 1, 18));
     for _ in 0..(i64::from(num_deleting_topics) - 1) {
@@ -75,12 +75,12 @@ pub fn read_share_group_partition_metadata_value_3_9<'a>(input: &mut Input<'a>) 
 
 /// Writes `share_group_partition_metadata_value_3_9`.
 pub fn write_share_group_partition_metadata_value_3_9(to: &mut Vec<u8>, value: &ShareGroupPartitionMetadataValue39<'_>) -> Result<(), Error> {
-    to.extend_from_slice(&fit::<i16>(0, Place("/schema_version", "messages/consumer_offsets/share_group_partition_metadata_value_3_9.ksy#/seq/0"))?.to_be_bytes());
-    super::varint::write_unsigned_varint32(to, fit((value.initialized_topics.len() as i64) + 1, Place("/num_initialized_topics", "messages/consumer_offsets/share_group_partition_metadata_value_3_9.ksy#/seq/1"))?)?;
+    to.extend_from_slice(&fit::<i16>(0, &Place("/schema_version", "messages/consumer_offsets/share_group_partition_metadata_value_3_9.ksy#/seq/0"))?.to_be_bytes());
+    super::varint::write_unsigned_varint32(to, fit((value.initialized_topics.len() as i64) + 1, &Place("/num_initialized_topics", "messages/consumer_offsets/share_group_partition_metadata_value_3_9.ksy#/seq/1"))?)?;
     for item in &value.initialized_topics {
         write_topic_partitions_info(to, item)?;
     }
-    super::varint::write_unsigned_varint32(to, fit((value.deleting_topics.len() as i64) + 1, Place("/num_deleting_topics", "messages/consumer_offsets/share_group_partition_metadata_value_3_9.ksy#/seq/3"))?)?;
+    super::varint::write_unsigned_varint32(to, fit((value.deleting_topics.len() as i64) + 1, &Place("/num_deleting_topics", "messages/consumer_offsets/share_group_partition_metadata_value_3_9.ksy#/seq/3"))?)?;
     for item in &value.deleting_topics {
         write_topic_info(to, item)?;
     }
@@ -119,16 +119,16 @@ impl<'a> TopicPartitionsInfo<'a> {
 
 /// Reads `topic_partitions_info`.
 pub fn read_topic_partitions_info<'a>(input: &mut Input<'a>) -> Result<TopicPartitionsInfo<'a>, Error> {
-    let topic_id = input.sized(16, Place("/topic_id", "messages/consumer_offsets/share_group_partition_metadata_value_3_9.ksy#/types/topic_partitions_info/seq/0"))?;
-    let topic_name = super::flexible::read_compact_string(input, Place("/topic_name", "messages/consumer_offsets/share_group_partition_metadata_value_3_9.ksy#/types/topic_partitions_info/seq/1"))?;
+    let topic_id = input.sized(16, &Place("/topic_id", "messages/consumer_offsets/share_group_partition_metadata_value_3_9.ksy#/types/topic_partitions_info/seq/0"))?;
+    let topic_name = super::flexible::read_compact_string(input, &Place("/topic_name", "messages/consumer_offsets/share_group_partition_metadata_value_3_9.ksy#/types/topic_partitions_info/seq/1"))?;
     let start = input.absolute();
-    let num_partitions = super::varint::read_unsigned_varint32(input, Place("/num_partitions", "messages/consumer_offsets/share_group_partition_metadata_value_3_9.ksy#/types/topic_partitions_info/seq/2"))?;
+    let num_partitions = super::varint::read_unsigned_varint32(input, &Place("/num_partitions", "messages/consumer_offsets/share_group_partition_metadata_value_3_9.ksy#/types/topic_partitions_info/seq/2"))?;
     if (i64::from(num_partitions) < 1) || ((i64::from(num_partitions) - 1) > (input.left() as i64)) {
-        return Err(Error::invalid(start, num_partitions, Place("/num_partitions", "messages/consumer_offsets/share_group_partition_metadata_value_3_9.ksy#/types/topic_partitions_info/seq/2")));
+        return Err(Error::invalid(start, num_partitions, &Place("/num_partitions", "messages/consumer_offsets/share_group_partition_metadata_value_3_9.ksy#/types/topic_partitions_info/seq/2")));
     }
     let mut partitions = Vec::with_capacity(input.room(i64::from(num_partitions) - 1, 4));
     for _ in 0..(i64::from(num_partitions) - 1) {
-        let item = i32::from_be_bytes(input.array::<4>(Place("", "messages/consumer_offsets/share_group_partition_metadata_value_3_9.ksy#/types/topic_partitions_info/seq/3")).map_err(|error| error.inside_item("/partitions", partitions.len()))?);
+        let item = i32::from_be_bytes(input.array::<4>(&Place("", "messages/consumer_offsets/share_group_partition_metadata_value_3_9.ksy#/types/topic_partitions_info/seq/3")).map_err(|error| error.inside_item("/partitions", partitions.len()))?);
         partitions.push(item);
     }
     let tagged_fields = super::flexible::read_tagged_fields(input).map_err(|error| error.inside("/tagged_fields"))?;
@@ -139,7 +139,7 @@ pub fn read_topic_partitions_info<'a>(input: &mut Input<'a>) -> Result<TopicPart
 pub fn write_topic_partitions_info(to: &mut Vec<u8>, value: &TopicPartitionsInfo<'_>) -> Result<(), Error> {
     to.extend_from_slice(value.topic_id);
     super::flexible::write_compact_string(to, value.topic_name)?;
-    super::varint::write_unsigned_varint32(to, fit((value.partitions.len() as i64) + 1, Place("/num_partitions", "messages/consumer_offsets/share_group_partition_metadata_value_3_9.ksy#/types/topic_partitions_info/seq/2"))?)?;
+    super::varint::write_unsigned_varint32(to, fit((value.partitions.len() as i64) + 1, &Place("/num_partitions", "messages/consumer_offsets/share_group_partition_metadata_value_3_9.ksy#/types/topic_partitions_info/seq/2"))?)?;
     for item in &value.partitions {
         to.extend_from_slice(&item.to_be_bytes());
     }
@@ -171,8 +171,8 @@ impl<'a> TopicInfo<'a> {
 
 /// Reads `topic_info`.
 pub fn read_topic_info<'a>(input: &mut Input<'a>) -> Result<TopicInfo<'a>, Error> {
-    let topic_id = input.sized(16, Place("/topic_id", "messages/consumer_offsets/share_group_partition_metadata_value_3_9.ksy#/types/topic_info/seq/0"))?;
-    let topic_name = super::flexible::read_compact_string(input, Place("/topic_name", "messages/consumer_offsets/share_group_partition_metadata_value_3_9.ksy#/types/topic_info/seq/1"))?;
+    let topic_id = input.sized(16, &Place("/topic_id", "messages/consumer_offsets/share_group_partition_metadata_value_3_9.ksy#/types/topic_info/seq/0"))?;
+    let topic_name = super::flexible::read_compact_string(input, &Place("/topic_name", "messages/consumer_offsets/share_group_partition_metadata_value_3_9.ksy#/types/topic_info/seq/1"))?;
     let tagged_fields = super::flexible::read_tagged_fields(input).map_err(|error| error.inside("/tagged_fields"))?;
     Ok(TopicInfo { topic_id, topic_name, tagged_fields })
 }

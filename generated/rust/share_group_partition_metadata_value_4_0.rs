@@ -38,14 +38,14 @@ impl<'a> ShareGroupPartitionMetadataValue40<'a> {
 /// Reads `share_group_partition_metadata_value_4_0`.
 pub fn read_share_group_partition_metadata_value_4_0<'a>(input: &mut Input<'a>) -> Result<ShareGroupPartitionMetadataValue40<'a>, Error> {
     let start = input.absolute();
-    let schema_version = i16::from_be_bytes(input.array::<2>(Place("/schema_version", "messages/consumer_offsets/share_group_partition_metadata_value_4_0.ksy#/seq/0"))?);
+    let schema_version = i16::from_be_bytes(input.array::<2>(&Place("/schema_version", "messages/consumer_offsets/share_group_partition_metadata_value_4_0.ksy#/seq/0"))?);
     if i64::from(schema_version) != 0 {
-        return Err(Error::invalid(start, schema_version, Place("/schema_version", "messages/consumer_offsets/share_group_partition_metadata_value_4_0.ksy#/seq/0")));
+        return Err(Error::invalid(start, schema_version, &Place("/schema_version", "messages/consumer_offsets/share_group_partition_metadata_value_4_0.ksy#/seq/0")));
     }
     let start = input.absolute();
-    let num_topics = super::varint::read_unsigned_varint32(input, Place("/num_topics", "messages/consumer_offsets/share_group_partition_metadata_value_4_0.ksy#/seq/1"))?;
+    let num_topics = super::varint::read_unsigned_varint32(input, &Place("/num_topics", "messages/consumer_offsets/share_group_partition_metadata_value_4_0.ksy#/seq/1"))?;
     if (i64::from(num_topics) < 1) || ((i64::from(num_topics) - 1) > (input.left() as i64)) {
-        return Err(Error::invalid(start, num_topics, Place("/num_topics", "messages/consumer_offsets/share_group_partition_metadata_value_4_0.ksy#/seq/1")));
+        return Err(Error::invalid(start, num_topics, &Place("/num_topics", "messages/consumer_offsets/share_group_partition_metadata_value_4_0.ksy#/seq/1")));
     }
     let mut topics = Vec::with_capacity(input.room(i64::from(num_topics) - 1, 23));
     for _ in 0..(i64::from(num_topics) - 1) {
@@ -59,8 +59,8 @@ pub fn read_share_group_partition_metadata_value_4_0<'a>(input: &mut Input<'a>) 
 
 /// Writes `share_group_partition_metadata_value_4_0`.
 pub fn write_share_group_partition_metadata_value_4_0(to: &mut Vec<u8>, value: &ShareGroupPartitionMetadataValue40<'_>) -> Result<(), Error> {
-    to.extend_from_slice(&fit::<i16>(0, Place("/schema_version", "messages/consumer_offsets/share_group_partition_metadata_value_4_0.ksy#/seq/0"))?.to_be_bytes());
-    super::varint::write_unsigned_varint32(to, fit((value.topics.len() as i64) + 1, Place("/num_topics", "messages/consumer_offsets/share_group_partition_metadata_value_4_0.ksy#/seq/1"))?)?;
+    to.extend_from_slice(&fit::<i16>(0, &Place("/schema_version", "messages/consumer_offsets/share_group_partition_metadata_value_4_0.ksy#/seq/0"))?.to_be_bytes());
+    super::varint::write_unsigned_varint32(to, fit((value.topics.len() as i64) + 1, &Place("/num_topics", "messages/consumer_offsets/share_group_partition_metadata_value_4_0.ksy#/seq/1"))?)?;
     for item in &value.topics {
         write_topic_metadata(to, item)?;
     }
@@ -102,13 +102,13 @@ impl<'a> TopicMetadata<'a> {
 
 /// Reads `topic_metadata`.
 pub fn read_topic_metadata<'a>(input: &mut Input<'a>) -> Result<TopicMetadata<'a>, Error> {
-    let topic_id = input.sized(16, Place("/topic_id", "messages/consumer_offsets/share_group_partition_metadata_value_4_0.ksy#/types/topic_metadata/seq/0"))?;
-    let topic_name = super::flexible::read_compact_string(input, Place("/topic_name", "messages/consumer_offsets/share_group_partition_metadata_value_4_0.ksy#/types/topic_metadata/seq/1"))?;
-    let partition_count = i32::from_be_bytes(input.array::<4>(Place("/partition_count", "messages/consumer_offsets/share_group_partition_metadata_value_4_0.ksy#/types/topic_metadata/seq/2"))?);
+    let topic_id = input.sized(16, &Place("/topic_id", "messages/consumer_offsets/share_group_partition_metadata_value_4_0.ksy#/types/topic_metadata/seq/0"))?;
+    let topic_name = super::flexible::read_compact_string(input, &Place("/topic_name", "messages/consumer_offsets/share_group_partition_metadata_value_4_0.ksy#/types/topic_metadata/seq/1"))?;
+    let partition_count = i32::from_be_bytes(input.array::<4>(&Place("/partition_count", "messages/consumer_offsets/share_group_partition_metadata_value_4_0.ksy#/types/topic_metadata/seq/2"))?);
     let start = input.absolute();
-    let num_partition_metadata = super::varint::read_unsigned_varint32(input, Place("/num_partition_metadata", "messages/consumer_offsets/share_group_partition_metadata_value_4_0.ksy#/types/topic_metadata/seq/3"))?;
+    let num_partition_metadata = super::varint::read_unsigned_varint32(input, &Place("/num_partition_metadata", "messages/consumer_offsets/share_group_partition_metadata_value_4_0.ksy#/types/topic_metadata/seq/3"))?;
     if (i64::from(num_partition_metadata) < 1) || ((i64::from(num_partition_metadata) - 1) > (input.left() as i64)) {
-        return Err(Error::invalid(start, num_partition_metadata, Place("/num_partition_metadata", "messages/consumer_offsets/share_group_partition_metadata_value_4_0.ksy#/types/topic_metadata/seq/3")));
+        return Err(Error::invalid(start, num_partition_metadata, &Place("/num_partition_metadata", "messages/consumer_offsets/share_group_partition_metadata_value_4_0.ksy#/types/topic_metadata/seq/3")));
     }
     let mut partition_metadata = Vec::with_capacity(input.room(i64::from(num_partition_metadata) - 1, 6));
     for _ in 0..(i64::from(num_partition_metadata) - 1) {
@@ -124,7 +124,7 @@ pub fn write_topic_metadata(to: &mut Vec<u8>, value: &TopicMetadata<'_>) -> Resu
     to.extend_from_slice(value.topic_id);
     super::flexible::write_compact_string(to, value.topic_name)?;
     to.extend_from_slice(&value.partition_count.to_be_bytes());
-    super::varint::write_unsigned_varint32(to, fit((value.partition_metadata.len() as i64) + 1, Place("/num_partition_metadata", "messages/consumer_offsets/share_group_partition_metadata_value_4_0.ksy#/types/topic_metadata/seq/3"))?)?;
+    super::varint::write_unsigned_varint32(to, fit((value.partition_metadata.len() as i64) + 1, &Place("/num_partition_metadata", "messages/consumer_offsets/share_group_partition_metadata_value_4_0.ksy#/types/topic_metadata/seq/3"))?)?;
     for item in &value.partition_metadata {
         write_partition_metadata(to, item)?;
     }
@@ -159,15 +159,15 @@ impl<'a> PartitionMetadata<'a> {
 
 /// Reads `partition_metadata`.
 pub fn read_partition_metadata<'a>(input: &mut Input<'a>) -> Result<PartitionMetadata<'a>, Error> {
-    let partition = i32::from_be_bytes(input.array::<4>(Place("/partition", "messages/consumer_offsets/share_group_partition_metadata_value_4_0.ksy#/types/partition_metadata/seq/0"))?);
+    let partition = i32::from_be_bytes(input.array::<4>(&Place("/partition", "messages/consumer_offsets/share_group_partition_metadata_value_4_0.ksy#/types/partition_metadata/seq/0"))?);
     let start = input.absolute();
-    let num_racks = super::varint::read_unsigned_varint32(input, Place("/num_racks", "messages/consumer_offsets/share_group_partition_metadata_value_4_0.ksy#/types/partition_metadata/seq/1"))?;
+    let num_racks = super::varint::read_unsigned_varint32(input, &Place("/num_racks", "messages/consumer_offsets/share_group_partition_metadata_value_4_0.ksy#/types/partition_metadata/seq/1"))?;
     if (i64::from(num_racks) < 1) || ((i64::from(num_racks) - 1) > (input.left() as i64)) {
-        return Err(Error::invalid(start, num_racks, Place("/num_racks", "messages/consumer_offsets/share_group_partition_metadata_value_4_0.ksy#/types/partition_metadata/seq/1")));
+        return Err(Error::invalid(start, num_racks, &Place("/num_racks", "messages/consumer_offsets/share_group_partition_metadata_value_4_0.ksy#/types/partition_metadata/seq/1")));
     }
     let mut racks = Vec::with_capacity(input.room(i64::from(num_racks) - 1, 1));
     for _ in 0..(i64::from(num_racks) - 1) {
-        let item = super::flexible::read_compact_string(input, Place("", "messages/consumer_offsets/share_group_partition_metadata_value_4_0.ksy#/types/partition_metadata/seq/2")).map_err(|error| error.inside_item("/racks", racks.len()))?;
+        let item = super::flexible::read_compact_string(input, &Place("", "messages/consumer_offsets/share_group_partition_metadata_value_4_0.ksy#/types/partition_metadata/seq/2")).map_err(|error| error.inside_item("/racks", racks.len()))?;
         racks.push(item);
     }
     let tagged_fields = super::flexible::read_tagged_fields(input).map_err(|error| error.inside("/tagged_fields"))?;
@@ -177,7 +177,7 @@ pub fn read_partition_metadata<'a>(input: &mut Input<'a>) -> Result<PartitionMet
 /// Writes `partition_metadata`.
 pub fn write_partition_metadata(to: &mut Vec<u8>, value: &PartitionMetadata<'_>) -> Result<(), Error> {
     to.extend_from_slice(&value.partition.to_be_bytes());
-    super::varint::write_unsigned_varint32(to, fit((value.racks.len() as i64) + 1, Place("/num_racks", "messages/consumer_offsets/share_group_partition_metadata_value_4_0.ksy#/types/partition_metadata/seq/1"))?)?;
+    super::varint::write_unsigned_varint32(to, fit((value.racks.len() as i64) + 1, &Place("/num_racks", "messages/consumer_offsets/share_group_partition_metadata_value_4_0.ksy#/types/partition_metadata/seq/1"))?)?;
     for item in &value.racks {
         super::flexible::write_compact_string(to, *item)?;
     }

@@ -37,14 +37,14 @@ impl<'a> ShareGroupTargetAssignmentMemberValue<'a> {
 /// Reads `share_group_target_assignment_member_value`.
 pub fn read_share_group_target_assignment_member_value<'a>(input: &mut Input<'a>) -> Result<ShareGroupTargetAssignmentMemberValue<'a>, Error> {
     let start = input.absolute();
-    let schema_version = i16::from_be_bytes(input.array::<2>(Place("/schema_version", "messages/consumer_offsets/share_group_target_assignment_member_value.ksy#/seq/0"))?);
+    let schema_version = i16::from_be_bytes(input.array::<2>(&Place("/schema_version", "messages/consumer_offsets/share_group_target_assignment_member_value.ksy#/seq/0"))?);
     if i64::from(schema_version) != 0 {
-        return Err(Error::invalid(start, schema_version, Place("/schema_version", "messages/consumer_offsets/share_group_target_assignment_member_value.ksy#/seq/0")));
+        return Err(Error::invalid(start, schema_version, &Place("/schema_version", "messages/consumer_offsets/share_group_target_assignment_member_value.ksy#/seq/0")));
     }
     let start = input.absolute();
-    let num_topic_partitions = super::varint::read_unsigned_varint32(input, Place("/num_topic_partitions", "messages/consumer_offsets/share_group_target_assignment_member_value.ksy#/seq/1"))?;
+    let num_topic_partitions = super::varint::read_unsigned_varint32(input, &Place("/num_topic_partitions", "messages/consumer_offsets/share_group_target_assignment_member_value.ksy#/seq/1"))?;
     if (i64::from(num_topic_partitions) < 1) || ((i64::from(num_topic_partitions) - 1) > (input.left() as i64)) {
-        return Err(Error::invalid(start, num_topic_partitions, Place("/num_topic_partitions", "messages/consumer_offsets/share_group_target_assignment_member_value.ksy#/seq/1")));
+        return Err(Error::invalid(start, num_topic_partitions, &Place("/num_topic_partitions", "messages/consumer_offsets/share_group_target_assignment_member_value.ksy#/seq/1")));
     }
     let mut topic_partitions = Vec::with_capacity(input.room(i64::from(num_topic_partitions) - 1, 18));
     for _ in 0..(i64::from(num_topic_partitions) - 1) {
@@ -58,8 +58,8 @@ pub fn read_share_group_target_assignment_member_value<'a>(input: &mut Input<'a>
 
 /// Writes `share_group_target_assignment_member_value`.
 pub fn write_share_group_target_assignment_member_value(to: &mut Vec<u8>, value: &ShareGroupTargetAssignmentMemberValue<'_>) -> Result<(), Error> {
-    to.extend_from_slice(&fit::<i16>(0, Place("/schema_version", "messages/consumer_offsets/share_group_target_assignment_member_value.ksy#/seq/0"))?.to_be_bytes());
-    super::varint::write_unsigned_varint32(to, fit((value.topic_partitions.len() as i64) + 1, Place("/num_topic_partitions", "messages/consumer_offsets/share_group_target_assignment_member_value.ksy#/seq/1"))?)?;
+    to.extend_from_slice(&fit::<i16>(0, &Place("/schema_version", "messages/consumer_offsets/share_group_target_assignment_member_value.ksy#/seq/0"))?.to_be_bytes());
+    super::varint::write_unsigned_varint32(to, fit((value.topic_partitions.len() as i64) + 1, &Place("/num_topic_partitions", "messages/consumer_offsets/share_group_target_assignment_member_value.ksy#/seq/1"))?)?;
     for item in &value.topic_partitions {
         write_topic_partition(to, item)?;
     }
@@ -95,15 +95,15 @@ impl<'a> TopicPartition<'a> {
 
 /// Reads `topic_partition`.
 pub fn read_topic_partition<'a>(input: &mut Input<'a>) -> Result<TopicPartition<'a>, Error> {
-    let topic_id = input.sized(16, Place("/topic_id", "messages/consumer_offsets/share_group_target_assignment_member_value.ksy#/types/topic_partition/seq/0"))?;
+    let topic_id = input.sized(16, &Place("/topic_id", "messages/consumer_offsets/share_group_target_assignment_member_value.ksy#/types/topic_partition/seq/0"))?;
     let start = input.absolute();
-    let num_partitions = super::varint::read_unsigned_varint32(input, Place("/num_partitions", "messages/consumer_offsets/share_group_target_assignment_member_value.ksy#/types/topic_partition/seq/1"))?;
+    let num_partitions = super::varint::read_unsigned_varint32(input, &Place("/num_partitions", "messages/consumer_offsets/share_group_target_assignment_member_value.ksy#/types/topic_partition/seq/1"))?;
     if (i64::from(num_partitions) < 1) || ((i64::from(num_partitions) - 1) > (input.left() as i64)) {
-        return Err(Error::invalid(start, num_partitions, Place("/num_partitions", "messages/consumer_offsets/share_group_target_assignment_member_value.ksy#/types/topic_partition/seq/1")));
+        return Err(Error::invalid(start, num_partitions, &Place("/num_partitions", "messages/consumer_offsets/share_group_target_assignment_member_value.ksy#/types/topic_partition/seq/1")));
     }
     let mut partitions = Vec::with_capacity(input.room(i64::from(num_partitions) - 1, 4));
     for _ in 0..(i64::from(num_partitions) - 1) {
-        let item = i32::from_be_bytes(input.array::<4>(Place("", "messages/consumer_offsets/share_group_target_assignment_member_value.ksy#/types/topic_partition/seq/2")).map_err(|error| error.inside_item("/partitions", partitions.len()))?);
+        let item = i32::from_be_bytes(input.array::<4>(&Place("", "messages/consumer_offsets/share_group_target_assignment_member_value.ksy#/types/topic_partition/seq/2")).map_err(|error| error.inside_item("/partitions", partitions.len()))?);
         partitions.push(item);
     }
     let tagged_fields = super::flexible::read_tagged_fields(input).map_err(|error| error.inside("/tagged_fields"))?;
@@ -113,7 +113,7 @@ pub fn read_topic_partition<'a>(input: &mut Input<'a>) -> Result<TopicPartition<
 /// Writes `topic_partition`.
 pub fn write_topic_partition(to: &mut Vec<u8>, value: &TopicPartition<'_>) -> Result<(), Error> {
     to.extend_from_slice(value.topic_id);
-    super::varint::write_unsigned_varint32(to, fit((value.partitions.len() as i64) + 1, Place("/num_partitions", "messages/consumer_offsets/share_group_target_assignment_member_value.ksy#/types/topic_partition/seq/1"))?)?;
+    super::varint::write_unsigned_varint32(to, fit((value.partitions.len() as i64) + 1, &Place("/num_partitions", "messages/consumer_offsets/share_group_target_assignment_member_value.ksy#/types/topic_partition/seq/1"))?)?;
     for item in &value.partitions {
         to.extend_from_slice(&item.to_be_bytes());
     }

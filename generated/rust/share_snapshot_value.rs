@@ -58,20 +58,20 @@ impl<'a> ShareSnapshotValue<'a> {
 /// Reads `share_snapshot_value`.
 pub fn read_share_snapshot_value<'a>(input: &mut Input<'a>) -> Result<ShareSnapshotValue<'a>, Error> {
     let start = input.absolute();
-    let schema_version = i16::from_be_bytes(input.array::<2>(Place("/schema_version", "messages/share_group_state/share_snapshot_value.ksy#/seq/0"))?);
+    let schema_version = i16::from_be_bytes(input.array::<2>(&Place("/schema_version", "messages/share_group_state/share_snapshot_value.ksy#/seq/0"))?);
     if i64::from(schema_version) != 0 {
-        return Err(Error::invalid(start, schema_version, Place("/schema_version", "messages/share_group_state/share_snapshot_value.ksy#/seq/0")));
+        return Err(Error::invalid(start, schema_version, &Place("/schema_version", "messages/share_group_state/share_snapshot_value.ksy#/seq/0")));
     }
-    let snapshot_epoch = i32::from_be_bytes(input.array::<4>(Place("/snapshot_epoch", "messages/share_group_state/share_snapshot_value.ksy#/seq/1"))?);
-    let state_epoch = i32::from_be_bytes(input.array::<4>(Place("/state_epoch", "messages/share_group_state/share_snapshot_value.ksy#/seq/2"))?);
-    let leader_epoch = i32::from_be_bytes(input.array::<4>(Place("/leader_epoch", "messages/share_group_state/share_snapshot_value.ksy#/seq/3"))?);
-    let start_offset = i64::from_be_bytes(input.array::<8>(Place("/start_offset", "messages/share_group_state/share_snapshot_value.ksy#/seq/4"))?);
-    let create_timestamp = i64::from_be_bytes(input.array::<8>(Place("/create_timestamp", "messages/share_group_state/share_snapshot_value.ksy#/seq/5"))?);
-    let write_timestamp = i64::from_be_bytes(input.array::<8>(Place("/write_timestamp", "messages/share_group_state/share_snapshot_value.ksy#/seq/6"))?);
+    let snapshot_epoch = i32::from_be_bytes(input.array::<4>(&Place("/snapshot_epoch", "messages/share_group_state/share_snapshot_value.ksy#/seq/1"))?);
+    let state_epoch = i32::from_be_bytes(input.array::<4>(&Place("/state_epoch", "messages/share_group_state/share_snapshot_value.ksy#/seq/2"))?);
+    let leader_epoch = i32::from_be_bytes(input.array::<4>(&Place("/leader_epoch", "messages/share_group_state/share_snapshot_value.ksy#/seq/3"))?);
+    let start_offset = i64::from_be_bytes(input.array::<8>(&Place("/start_offset", "messages/share_group_state/share_snapshot_value.ksy#/seq/4"))?);
+    let create_timestamp = i64::from_be_bytes(input.array::<8>(&Place("/create_timestamp", "messages/share_group_state/share_snapshot_value.ksy#/seq/5"))?);
+    let write_timestamp = i64::from_be_bytes(input.array::<8>(&Place("/write_timestamp", "messages/share_group_state/share_snapshot_value.ksy#/seq/6"))?);
     let start = input.absolute();
-    let num_state_batches = super::varint::read_unsigned_varint32(input, Place("/num_state_batches", "messages/share_group_state/share_snapshot_value.ksy#/seq/7"))?;
+    let num_state_batches = super::varint::read_unsigned_varint32(input, &Place("/num_state_batches", "messages/share_group_state/share_snapshot_value.ksy#/seq/7"))?;
     if (i64::from(num_state_batches) < 1) || ((i64::from(num_state_batches) - 1) > (input.left() as i64)) {
-        return Err(Error::invalid(start, num_state_batches, Place("/num_state_batches", "messages/share_group_state/share_snapshot_value.ksy#/seq/7")));
+        return Err(Error::invalid(start, num_state_batches, &Place("/num_state_batches", "messages/share_group_state/share_snapshot_value.ksy#/seq/7")));
     }
     let mut state_batches = Vec::with_capacity(input.room(i64::from(num_state_batches) - 1, 20));
     for _ in 0..(i64::from(num_state_batches) - 1) {
@@ -85,14 +85,14 @@ pub fn read_share_snapshot_value<'a>(input: &mut Input<'a>) -> Result<ShareSnaps
 
 /// Writes `share_snapshot_value`.
 pub fn write_share_snapshot_value(to: &mut Vec<u8>, value: &ShareSnapshotValue<'_>) -> Result<(), Error> {
-    to.extend_from_slice(&fit::<i16>(0, Place("/schema_version", "messages/share_group_state/share_snapshot_value.ksy#/seq/0"))?.to_be_bytes());
+    to.extend_from_slice(&fit::<i16>(0, &Place("/schema_version", "messages/share_group_state/share_snapshot_value.ksy#/seq/0"))?.to_be_bytes());
     to.extend_from_slice(&value.snapshot_epoch.to_be_bytes());
     to.extend_from_slice(&value.state_epoch.to_be_bytes());
     to.extend_from_slice(&value.leader_epoch.to_be_bytes());
     to.extend_from_slice(&value.start_offset.to_be_bytes());
     to.extend_from_slice(&value.create_timestamp.to_be_bytes());
     to.extend_from_slice(&value.write_timestamp.to_be_bytes());
-    super::varint::write_unsigned_varint32(to, fit((value.state_batches.len() as i64) + 1, Place("/num_state_batches", "messages/share_group_state/share_snapshot_value.ksy#/seq/7"))?)?;
+    super::varint::write_unsigned_varint32(to, fit((value.state_batches.len() as i64) + 1, &Place("/num_state_batches", "messages/share_group_state/share_snapshot_value.ksy#/seq/7"))?)?;
     for item in &value.state_batches {
         write_state_batch(to, item)?;
     }
@@ -131,10 +131,10 @@ impl<'a> StateBatch<'a> {
 
 /// Reads `state_batch`.
 pub fn read_state_batch<'a>(input: &mut Input<'a>) -> Result<StateBatch<'a>, Error> {
-    let first_offset = i64::from_be_bytes(input.array::<8>(Place("/first_offset", "messages/share_group_state/share_snapshot_value.ksy#/types/state_batch/seq/0"))?);
-    let last_offset = i64::from_be_bytes(input.array::<8>(Place("/last_offset", "messages/share_group_state/share_snapshot_value.ksy#/types/state_batch/seq/1"))?);
-    let delivery_state = i8::from_be_bytes(input.array::<1>(Place("/delivery_state", "messages/share_group_state/share_snapshot_value.ksy#/types/state_batch/seq/2"))?);
-    let delivery_count = i16::from_be_bytes(input.array::<2>(Place("/delivery_count", "messages/share_group_state/share_snapshot_value.ksy#/types/state_batch/seq/3"))?);
+    let first_offset = i64::from_be_bytes(input.array::<8>(&Place("/first_offset", "messages/share_group_state/share_snapshot_value.ksy#/types/state_batch/seq/0"))?);
+    let last_offset = i64::from_be_bytes(input.array::<8>(&Place("/last_offset", "messages/share_group_state/share_snapshot_value.ksy#/types/state_batch/seq/1"))?);
+    let delivery_state = i8::from_be_bytes(input.array::<1>(&Place("/delivery_state", "messages/share_group_state/share_snapshot_value.ksy#/types/state_batch/seq/2"))?);
+    let delivery_count = i16::from_be_bytes(input.array::<2>(&Place("/delivery_count", "messages/share_group_state/share_snapshot_value.ksy#/types/state_batch/seq/3"))?);
     let tagged_fields = super::flexible::read_tagged_fields(input).map_err(|error| error.inside("/tagged_fields"))?;
     Ok(StateBatch { first_offset, last_offset, delivery_state, delivery_count, tagged_fields })
 }
@@ -168,9 +168,9 @@ impl DeliveryCompleteCountTag {
 
 /// Reads `delivery_complete_count_tag`.
 pub fn read_delivery_complete_count_tag(input: &mut Input<'_>) -> Result<DeliveryCompleteCountTag, Error> {
-    let delivery_complete_count = i32::from_be_bytes(input.array::<4>(Place("/delivery_complete_count", "messages/share_group_state/share_snapshot_value.ksy#/types/delivery_complete_count_tag/seq/0"))?);
+    let delivery_complete_count = i32::from_be_bytes(input.array::<4>(&Place("/delivery_complete_count", "messages/share_group_state/share_snapshot_value.ksy#/types/delivery_complete_count_tag/seq/0"))?);
     if !input.is_at_end() {
-        return Err(input.trailing(Place("/end", "messages/share_group_state/share_snapshot_value.ksy#/types/delivery_complete_count_tag/seq/1")));
+        return Err(input.trailing(&Place("/end", "messages/share_group_state/share_snapshot_value.ksy#/types/delivery_complete_count_tag/seq/1")));
     }
     Ok(DeliveryCompleteCountTag { delivery_complete_count })
 }
@@ -231,16 +231,16 @@ impl<'a> MessageTags<'a> {
 /// Reads `message_tags`.
 pub fn read_message_tags<'a>(input: &mut Input<'a>) -> Result<MessageTags<'a>, Error> {
     let start = input.absolute();
-    let num_fields = super::varint::read_unsigned_varint32(input, Place("/num_fields", "messages/share_group_state/share_snapshot_value.ksy#/types/message_tags/seq/0"))?;
+    let num_fields = super::varint::read_unsigned_varint32(input, &Place("/num_fields", "messages/share_group_state/share_snapshot_value.ksy#/types/message_tags/seq/0"))?;
     if (i64::from(num_fields) < 0) || (i64::from(num_fields) > (input.left() as i64)) {
-        return Err(Error::invalid(start, num_fields, Place("/num_fields", "messages/share_group_state/share_snapshot_value.ksy#/types/message_tags/seq/0")));
+        return Err(Error::invalid(start, num_fields, &Place("/num_fields", "messages/share_group_state/share_snapshot_value.ksy#/types/message_tags/seq/0")));
     }
     let mut fields = Vec::with_capacity(input.room(i64::from(num_fields), 2));
     for _ in 0..i64::from(num_fields) {
         let start = input.absolute();
         let item = read_message_tag(input).map_err(|error| error.inside_item("/fields", fields.len()))?;
         if fields.last().is_some_and(|last: &MessageTag<'_>| item.tag <= last.tag) {
-            let error = Error::invalid(start, item.tag, Place("/tag", "messages/share_group_state/share_snapshot_value.ksy#/types/message_tag/seq/0"));
+            let error = Error::invalid(start, item.tag, &Place("/tag", "messages/share_group_state/share_snapshot_value.ksy#/types/message_tag/seq/0"));
             return Err(error.inside_item("/fields", fields.len()));
         }
         fields.push(item);
@@ -250,7 +250,7 @@ pub fn read_message_tags<'a>(input: &mut Input<'a>) -> Result<MessageTags<'a>, E
 
 /// Writes `message_tags`.
 pub fn write_message_tags(to: &mut Vec<u8>, value: &MessageTags<'_>) -> Result<(), Error> {
-    super::varint::write_unsigned_varint32(to, fit(value.fields.len() as i64, Place("/num_fields", "messages/share_group_state/share_snapshot_value.ksy#/types/message_tags/seq/0"))?)?;
+    super::varint::write_unsigned_varint32(to, fit(value.fields.len() as i64, &Place("/num_fields", "messages/share_group_state/share_snapshot_value.ksy#/types/message_tags/seq/0"))?)?;
     for item in &value.fields {
         write_message_tag(to, item)?;
     }
@@ -281,13 +281,13 @@ impl<'a> MessageTag<'a> {
 
 /// Reads `message_tag`.
 pub fn read_message_tag<'a>(input: &mut Input<'a>) -> Result<MessageTag<'a>, Error> {
-    let tag = super::varint::read_unsigned_varint32(input, Place("/tag", "messages/share_group_state/share_snapshot_value.ksy#/types/message_tag/seq/0"))?;
+    let tag = super::varint::read_unsigned_varint32(input, &Place("/tag", "messages/share_group_state/share_snapshot_value.ksy#/types/message_tag/seq/0"))?;
     let start = input.absolute();
-    let len_content = super::varint::read_unsigned_varint32(input, Place("/len_content", "messages/share_group_state/share_snapshot_value.ksy#/types/message_tag/seq/1"))?;
+    let len_content = super::varint::read_unsigned_varint32(input, &Place("/len_content", "messages/share_group_state/share_snapshot_value.ksy#/types/message_tag/seq/1"))?;
     if i64::from(len_content) < 0 {
-        return Err(Error::invalid(start, len_content, Place("/len_content", "messages/share_group_state/share_snapshot_value.ksy#/types/message_tag/seq/1")));
+        return Err(Error::invalid(start, len_content, &Place("/len_content", "messages/share_group_state/share_snapshot_value.ksy#/types/message_tag/seq/1")));
     }
-    let content = read_message_tag_content(&mut input.part(i64::from(len_content), Place("/content", "messages/share_group_state/share_snapshot_value.ksy#/types/message_tag/seq/2"))?, i64::from(tag)).map_err(|error| error.inside("/content"))?;
+    let content = read_message_tag_content(&mut input.part(i64::from(len_content), &Place("/content", "messages/share_group_state/share_snapshot_value.ksy#/types/message_tag/seq/2"))?, i64::from(tag)).map_err(|error| error.inside("/content"))?;
     Ok(MessageTag { tag, len_content, content })
 }
 
@@ -299,7 +299,7 @@ pub fn write_message_tag(to: &mut Vec<u8>, value: &MessageTag<'_>) -> Result<(),
         let to = &mut content_bytes;
         write_message_tag_content(to, &value.content)?;
     }
-    super::varint::write_unsigned_varint32(to, fit(content_bytes.len() as i64, Place("/len_content", "messages/share_group_state/share_snapshot_value.ksy#/types/message_tag/seq/1"))?)?;
+    super::varint::write_unsigned_varint32(to, fit(content_bytes.len() as i64, &Place("/len_content", "messages/share_group_state/share_snapshot_value.ksy#/types/message_tag/seq/1"))?)?;
     to.extend_from_slice(&content_bytes);
     Ok(())
 }

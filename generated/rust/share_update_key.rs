@@ -37,20 +37,20 @@ impl<'a> ShareUpdateKey<'a> {
 /// Reads `share_update_key`.
 pub fn read_share_update_key<'a>(input: &mut Input<'a>) -> Result<ShareUpdateKey<'a>, Error> {
     let start = input.absolute();
-    let record_type = i16::from_be_bytes(input.array::<2>(Place("/record_type", "messages/share_group_state/share_update_key.ksy#/seq/0"))?);
+    let record_type = i16::from_be_bytes(input.array::<2>(&Place("/record_type", "messages/share_group_state/share_update_key.ksy#/seq/0"))?);
     if i64::from(record_type) != 1 {
-        return Err(Error::invalid(start, record_type, Place("/record_type", "messages/share_group_state/share_update_key.ksy#/seq/0")));
+        return Err(Error::invalid(start, record_type, &Place("/record_type", "messages/share_group_state/share_update_key.ksy#/seq/0")));
     }
-    let group_id = super::primitive::read_plain_string(input, Place("/group_id", "messages/share_group_state/share_update_key.ksy#/seq/1"))?;
-    let topic_id = input.sized(16, Place("/topic_id", "messages/share_group_state/share_update_key.ksy#/seq/2"))?;
-    let partition = i32::from_be_bytes(input.array::<4>(Place("/partition", "messages/share_group_state/share_update_key.ksy#/seq/3"))?);
+    let group_id = super::primitive::read_plain_string(input, &Place("/group_id", "messages/share_group_state/share_update_key.ksy#/seq/1"))?;
+    let topic_id = input.sized(16, &Place("/topic_id", "messages/share_group_state/share_update_key.ksy#/seq/2"))?;
+    let partition = i32::from_be_bytes(input.array::<4>(&Place("/partition", "messages/share_group_state/share_update_key.ksy#/seq/3"))?);
     let unused = input.rest();
     Ok(ShareUpdateKey { record_type, group_id, topic_id, partition, unused })
 }
 
 /// Writes `share_update_key`.
 pub fn write_share_update_key(to: &mut Vec<u8>, value: &ShareUpdateKey<'_>) -> Result<(), Error> {
-    to.extend_from_slice(&fit::<i16>(1, Place("/record_type", "messages/share_group_state/share_update_key.ksy#/seq/0"))?.to_be_bytes());
+    to.extend_from_slice(&fit::<i16>(1, &Place("/record_type", "messages/share_group_state/share_update_key.ksy#/seq/0"))?.to_be_bytes());
     super::primitive::write_plain_string(to, value.group_id)?;
     to.extend_from_slice(value.topic_id);
     to.extend_from_slice(&value.partition.to_be_bytes());

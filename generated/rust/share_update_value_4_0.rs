@@ -48,17 +48,17 @@ impl<'a> ShareUpdateValue40<'a> {
 /// Reads `share_update_value_4_0`.
 pub fn read_share_update_value_4_0<'a>(input: &mut Input<'a>) -> Result<ShareUpdateValue40<'a>, Error> {
     let start = input.absolute();
-    let schema_version = i16::from_be_bytes(input.array::<2>(Place("/schema_version", "messages/share_group_state/share_update_value_4_0.ksy#/seq/0"))?);
+    let schema_version = i16::from_be_bytes(input.array::<2>(&Place("/schema_version", "messages/share_group_state/share_update_value_4_0.ksy#/seq/0"))?);
     if i64::from(schema_version) != 0 {
-        return Err(Error::invalid(start, schema_version, Place("/schema_version", "messages/share_group_state/share_update_value_4_0.ksy#/seq/0")));
+        return Err(Error::invalid(start, schema_version, &Place("/schema_version", "messages/share_group_state/share_update_value_4_0.ksy#/seq/0")));
     }
-    let snapshot_epoch = u16::from_be_bytes(input.array::<2>(Place("/snapshot_epoch", "messages/share_group_state/share_update_value_4_0.ksy#/seq/1"))?);
-    let leader_epoch = i32::from_be_bytes(input.array::<4>(Place("/leader_epoch", "messages/share_group_state/share_update_value_4_0.ksy#/seq/2"))?);
-    let start_offset = i64::from_be_bytes(input.array::<8>(Place("/start_offset", "messages/share_group_state/share_update_value_4_0.ksy#/seq/3"))?);
+    let snapshot_epoch = u16::from_be_bytes(input.array::<2>(&Place("/snapshot_epoch", "messages/share_group_state/share_update_value_4_0.ksy#/seq/1"))?);
+    let leader_epoch = i32::from_be_bytes(input.array::<4>(&Place("/leader_epoch", "messages/share_group_state/share_update_value_4_0.ksy#/seq/2"))?);
+    let start_offset = i64::from_be_bytes(input.array::<8>(&Place("/start_offset", "messages/share_group_state/share_update_value_4_0.ksy#/seq/3"))?);
     let start = input.absolute();
-    let num_state_batches = super::varint::read_unsigned_varint32(input, Place("/num_state_batches", "messages/share_group_state/share_update_value_4_0.ksy#/seq/4"))?;
+    let num_state_batches = super::varint::read_unsigned_varint32(input, &Place("/num_state_batches", "messages/share_group_state/share_update_value_4_0.ksy#/seq/4"))?;
     if (i64::from(num_state_batches) < 1) || ((i64::from(num_state_batches) - 1) > (input.left() as i64)) {
-        return Err(Error::invalid(start, num_state_batches, Place("/num_state_batches", "messages/share_group_state/share_update_value_4_0.ksy#/seq/4")));
+        return Err(Error::invalid(start, num_state_batches, &Place("/num_state_batches", "messages/share_group_state/share_update_value_4_0.ksy#/seq/4")));
     }
     let mut state_batches = Vec::with_capacity(input.room(i64::from(num_state_batches) - 1, 20));
     for _ in 0..(i64::from(num_state_batches) - 1) {
@@ -72,11 +72,11 @@ pub fn read_share_update_value_4_0<'a>(input: &mut Input<'a>) -> Result<ShareUpd
 
 /// Writes `share_update_value_4_0`.
 pub fn write_share_update_value_4_0(to: &mut Vec<u8>, value: &ShareUpdateValue40<'_>) -> Result<(), Error> {
-    to.extend_from_slice(&fit::<i16>(0, Place("/schema_version", "messages/share_group_state/share_update_value_4_0.ksy#/seq/0"))?.to_be_bytes());
+    to.extend_from_slice(&fit::<i16>(0, &Place("/schema_version", "messages/share_group_state/share_update_value_4_0.ksy#/seq/0"))?.to_be_bytes());
     to.extend_from_slice(&value.snapshot_epoch.to_be_bytes());
     to.extend_from_slice(&value.leader_epoch.to_be_bytes());
     to.extend_from_slice(&value.start_offset.to_be_bytes());
-    super::varint::write_unsigned_varint32(to, fit((value.state_batches.len() as i64) + 1, Place("/num_state_batches", "messages/share_group_state/share_update_value_4_0.ksy#/seq/4"))?)?;
+    super::varint::write_unsigned_varint32(to, fit((value.state_batches.len() as i64) + 1, &Place("/num_state_batches", "messages/share_group_state/share_update_value_4_0.ksy#/seq/4"))?)?;
     for item in &value.state_batches {
         write_state_batch(to, item)?;
     }
@@ -115,10 +115,10 @@ impl<'a> StateBatch<'a> {
 
 /// Reads `state_batch`.
 pub fn read_state_batch<'a>(input: &mut Input<'a>) -> Result<StateBatch<'a>, Error> {
-    let first_offset = i64::from_be_bytes(input.array::<8>(Place("/first_offset", "messages/share_group_state/share_update_value_4_0.ksy#/types/state_batch/seq/0"))?);
-    let last_offset = i64::from_be_bytes(input.array::<8>(Place("/last_offset", "messages/share_group_state/share_update_value_4_0.ksy#/types/state_batch/seq/1"))?);
-    let delivery_state = i8::from_be_bytes(input.array::<1>(Place("/delivery_state", "messages/share_group_state/share_update_value_4_0.ksy#/types/state_batch/seq/2"))?);
-    let delivery_count = i16::from_be_bytes(input.array::<2>(Place("/delivery_count", "messages/share_group_state/share_update_value_4_0.ksy#/types/state_batch/seq/3"))?);
+    let first_offset = i64::from_be_bytes(input.array::<8>(&Place("/first_offset", "messages/share_group_state/share_update_value_4_0.ksy#/types/state_batch/seq/0"))?);
+    let last_offset = i64::from_be_bytes(input.array::<8>(&Place("/last_offset", "messages/share_group_state/share_update_value_4_0.ksy#/types/state_batch/seq/1"))?);
+    let delivery_state = i8::from_be_bytes(input.array::<1>(&Place("/delivery_state", "messages/share_group_state/share_update_value_4_0.ksy#/types/state_batch/seq/2"))?);
+    let delivery_count = i16::from_be_bytes(input.array::<2>(&Place("/delivery_count", "messages/share_group_state/share_update_value_4_0.ksy#/types/state_batch/seq/3"))?);
     let tagged_fields = super::flexible::read_tagged_fields(input).map_err(|error| error.inside("/tagged_fields"))?;
     Ok(StateBatch { first_offset, last_offset, delivery_state, delivery_count, tagged_fields })
 }

@@ -53,8 +53,8 @@ impl WindowStoreSuffix {
 
 /// Reads `window_store_suffix`.
 pub fn read_window_store_suffix(input: &mut Input<'_>) -> Result<WindowStoreSuffix, Error> {
-    let start_ = i64::from_be_bytes(input.array::<8>(Place("/start", "values/streams.ksy#/types/window_store_suffix/seq/0"))?);
-    let sequence = i32::from_be_bytes(input.array::<4>(Place("/sequence", "values/streams.ksy#/types/window_store_suffix/seq/1"))?);
+    let start_ = i64::from_be_bytes(input.array::<8>(&Place("/start", "values/streams.ksy#/types/window_store_suffix/seq/0"))?);
+    let sequence = i32::from_be_bytes(input.array::<4>(&Place("/sequence", "values/streams.ksy#/types/window_store_suffix/seq/1"))?);
     Ok(WindowStoreSuffix { start: start_, sequence })
 }
 
@@ -84,7 +84,7 @@ impl WindowedSuffix {
 
 /// Reads `windowed_suffix`.
 pub fn read_windowed_suffix(input: &mut Input<'_>) -> Result<WindowedSuffix, Error> {
-    let start_ = i64::from_be_bytes(input.array::<8>(Place("/start", "values/streams.ksy#/types/windowed_suffix/seq/0"))?);
+    let start_ = i64::from_be_bytes(input.array::<8>(&Place("/start", "values/streams.ksy#/types/windowed_suffix/seq/0"))?);
     Ok(WindowedSuffix { start: start_ })
 }
 
@@ -115,8 +115,8 @@ impl SessionSuffix {
 
 /// Reads `session_suffix`.
 pub fn read_session_suffix(input: &mut Input<'_>) -> Result<SessionSuffix, Error> {
-    let end = i64::from_be_bytes(input.array::<8>(Place("/end", "values/streams.ksy#/types/session_suffix/seq/0"))?);
-    let start_ = i64::from_be_bytes(input.array::<8>(Place("/start", "values/streams.ksy#/types/session_suffix/seq/1"))?);
+    let end = i64::from_be_bytes(input.array::<8>(&Place("/end", "values/streams.ksy#/types/session_suffix/seq/0"))?);
+    let start_ = i64::from_be_bytes(input.array::<8>(&Place("/start", "values/streams.ksy#/types/session_suffix/seq/1"))?);
     Ok(SessionSuffix { end, start: start_ })
 }
 
@@ -152,8 +152,8 @@ impl<'a> JoinSideKey<'a> {
 
 /// Reads `join_side_key`.
 pub fn read_join_side_key<'a>(input: &mut Input<'a>) -> Result<JoinSideKey<'a>, Error> {
-    let timestamp = i64::from_be_bytes(input.array::<8>(Place("/timestamp", "values/streams.ksy#/types/join_side_key/seq/0"))?);
-    let is_left = u8::from_be_bytes(input.array::<1>(Place("/is_left", "values/streams.ksy#/types/join_side_key/seq/1"))?);
+    let timestamp = i64::from_be_bytes(input.array::<8>(&Place("/timestamp", "values/streams.ksy#/types/join_side_key/seq/0"))?);
+    let is_left = u8::from_be_bytes(input.array::<1>(&Place("/is_left", "values/streams.ksy#/types/join_side_key/seq/1"))?);
     let key = input.rest();
     Ok(JoinSideKey { timestamp, is_left, key })
 }
@@ -187,7 +187,7 @@ impl<'a> JoinSideValue<'a> {
 
 /// Reads `join_side_value`.
 pub fn read_join_side_value<'a>(input: &mut Input<'a>) -> Result<JoinSideValue<'a>, Error> {
-    let is_left = u8::from_be_bytes(input.array::<1>(Place("/is_left", "values/streams.ksy#/types/join_side_value/seq/0"))?);
+    let is_left = u8::from_be_bytes(input.array::<1>(&Place("/is_left", "values/streams.ksy#/types/join_side_value/seq/0"))?);
     let value = input.rest();
     Ok(JoinSideValue { is_left, value })
 }
@@ -240,11 +240,11 @@ impl<'a> BufferedValue<'a> {
 
 /// Reads `buffered_value`.
 pub fn read_buffered_value<'a>(input: &mut Input<'a>) -> Result<BufferedValue<'a>, Error> {
-    let timestamp = i64::from_be_bytes(input.array::<8>(Place("/timestamp", "values/streams.ksy#/types/buffered_value/seq/0"))?);
-    let offset = i64::from_be_bytes(input.array::<8>(Place("/offset", "values/streams.ksy#/types/buffered_value/seq/1"))?);
-    let topic = super::primitive::read_byte_array(input, Place("/topic", "values/streams.ksy#/types/buffered_value/seq/2"))?;
-    let partition = i32::from_be_bytes(input.array::<4>(Place("/partition", "values/streams.ksy#/types/buffered_value/seq/3"))?);
-    let num_headers = i32::from_be_bytes(input.array::<4>(Place("/num_headers", "values/streams.ksy#/types/buffered_value/seq/4"))?);
+    let timestamp = i64::from_be_bytes(input.array::<8>(&Place("/timestamp", "values/streams.ksy#/types/buffered_value/seq/0"))?);
+    let offset = i64::from_be_bytes(input.array::<8>(&Place("/offset", "values/streams.ksy#/types/buffered_value/seq/1"))?);
+    let topic = super::primitive::read_byte_array(input, &Place("/topic", "values/streams.ksy#/types/buffered_value/seq/2"))?;
+    let partition = i32::from_be_bytes(input.array::<4>(&Place("/partition", "values/streams.ksy#/types/buffered_value/seq/3"))?);
+    let num_headers = i32::from_be_bytes(input.array::<4>(&Place("/num_headers", "values/streams.ksy#/types/buffered_value/seq/4"))?);
     let headers = if i64::from(num_headers) >= 0 {
         let mut headers = Vec::with_capacity(input.room(i64::from(num_headers), 8));
         for _ in 0..i64::from(num_headers) {
@@ -255,7 +255,7 @@ pub fn read_buffered_value<'a>(input: &mut Input<'a>) -> Result<BufferedValue<'a
     } else {
         None
     };
-    let prior_value = super::primitive::read_nullable_byte_array(input, Place("/prior_value", "values/streams.ksy#/types/buffered_value/seq/6"))?;
+    let prior_value = super::primitive::read_nullable_byte_array(input, &Place("/prior_value", "values/streams.ksy#/types/buffered_value/seq/6"))?;
     let change = input.rest();
     Ok(BufferedValue { timestamp, offset, topic, partition, num_headers, headers, prior_value, change })
 }
@@ -266,7 +266,7 @@ pub fn write_buffered_value(to: &mut Vec<u8>, value: &BufferedValue<'_>) -> Resu
     to.extend_from_slice(&value.offset.to_be_bytes());
     super::primitive::write_byte_array(to, value.topic)?;
     to.extend_from_slice(&value.partition.to_be_bytes());
-    to.extend_from_slice(&fit::<i32>(value.headers.as_ref().map_or(-1, |items| items.len() as i64), Place("/num_headers", "values/streams.ksy#/types/buffered_value/seq/4"))?.to_be_bytes());
+    to.extend_from_slice(&fit::<i32>(value.headers.as_ref().map_or(-1, |items| items.len() as i64), &Place("/num_headers", "values/streams.ksy#/types/buffered_value/seq/4"))?.to_be_bytes());
     if let Some(found) = &value.headers {
         for item in found {
             write_buffered_header(to, item)?;
@@ -302,21 +302,21 @@ impl<'a> ChangeSincePrior<'a> {
 /// Reads `change_since_prior`.
 pub fn read_change_since_prior<'a>(input: &mut Input<'a>) -> Result<ChangeSincePrior<'a>, Error> {
     let start = input.absolute();
-    let old_size = i32::from_be_bytes(input.array::<4>(Place("/old_size", "values/streams.ksy#/types/change_since_prior/seq/0"))?);
+    let old_size = i32::from_be_bytes(input.array::<4>(&Place("/old_size", "values/streams.ksy#/types/change_since_prior/seq/0"))?);
     if i64::from(old_size) != -2 {
-        return Err(Error::invalid(start, old_size, Place("/old_size", "values/streams.ksy#/types/change_since_prior/seq/0")));
+        return Err(Error::invalid(start, old_size, &Place("/old_size", "values/streams.ksy#/types/change_since_prior/seq/0")));
     }
-    let new_value = super::primitive::read_nullable_byte_array(input, Place("/new_value", "values/streams.ksy#/types/change_since_prior/seq/1"))?;
-    let time = i64::from_be_bytes(input.array::<8>(Place("/time", "values/streams.ksy#/types/change_since_prior/seq/2"))?);
+    let new_value = super::primitive::read_nullable_byte_array(input, &Place("/new_value", "values/streams.ksy#/types/change_since_prior/seq/1"))?;
+    let time = i64::from_be_bytes(input.array::<8>(&Place("/time", "values/streams.ksy#/types/change_since_prior/seq/2"))?);
     if !input.is_at_end() {
-        return Err(input.trailing(Place("/end", "values/streams.ksy#/types/change_since_prior/seq/3")));
+        return Err(input.trailing(&Place("/end", "values/streams.ksy#/types/change_since_prior/seq/3")));
     }
     Ok(ChangeSincePrior { old_size, new_value, time })
 }
 
 /// Writes `change_since_prior`.
 pub fn write_change_since_prior(to: &mut Vec<u8>, value: &ChangeSincePrior<'_>) -> Result<(), Error> {
-    to.extend_from_slice(&fit::<i32>(-2, Place("/old_size", "values/streams.ksy#/types/change_since_prior/seq/0"))?.to_be_bytes());
+    to.extend_from_slice(&fit::<i32>(-2, &Place("/old_size", "values/streams.ksy#/types/change_since_prior/seq/0"))?.to_be_bytes());
     super::primitive::write_nullable_byte_array(to, value.new_value)?;
     to.extend_from_slice(&value.time.to_be_bytes());
     Ok(())
@@ -346,11 +346,11 @@ impl<'a> ChangeOfOld<'a> {
 
 /// Reads `change_of_old`.
 pub fn read_change_of_old<'a>(input: &mut Input<'a>) -> Result<ChangeOfOld<'a>, Error> {
-    let old_value = super::primitive::read_nullable_byte_array(input, Place("/old_value", "values/streams.ksy#/types/change_of_old/seq/0"))?;
-    let new_value = super::primitive::read_nullable_byte_array(input, Place("/new_value", "values/streams.ksy#/types/change_of_old/seq/1"))?;
-    let time = i64::from_be_bytes(input.array::<8>(Place("/time", "values/streams.ksy#/types/change_of_old/seq/2"))?);
+    let old_value = super::primitive::read_nullable_byte_array(input, &Place("/old_value", "values/streams.ksy#/types/change_of_old/seq/0"))?;
+    let new_value = super::primitive::read_nullable_byte_array(input, &Place("/new_value", "values/streams.ksy#/types/change_of_old/seq/1"))?;
+    let time = i64::from_be_bytes(input.array::<8>(&Place("/time", "values/streams.ksy#/types/change_of_old/seq/2"))?);
     if !input.is_at_end() {
-        return Err(input.trailing(Place("/end", "values/streams.ksy#/types/change_of_old/seq/3")));
+        return Err(input.trailing(&Place("/end", "values/streams.ksy#/types/change_of_old/seq/3")));
     }
     Ok(ChangeOfOld { old_value, new_value, time })
 }
@@ -384,8 +384,8 @@ impl<'a> BufferedHeader<'a> {
 
 /// Reads `buffered_header`.
 pub fn read_buffered_header<'a>(input: &mut Input<'a>) -> Result<BufferedHeader<'a>, Error> {
-    let key = super::primitive::read_byte_array(input, Place("/key", "values/streams.ksy#/types/buffered_header/seq/0"))?;
-    let value = super::primitive::read_nullable_byte_array(input, Place("/value", "values/streams.ksy#/types/buffered_header/seq/1"))?;
+    let key = super::primitive::read_byte_array(input, &Place("/key", "values/streams.ksy#/types/buffered_header/seq/0"))?;
+    let value = super::primitive::read_nullable_byte_array(input, &Place("/value", "values/streams.ksy#/types/buffered_header/seq/1"))?;
     Ok(BufferedHeader { key, value })
 }
 

@@ -76,17 +76,17 @@ impl<'a> StreamsGroupCurrentMemberAssignmentValue<'a> {
 /// Reads `streams_group_current_member_assignment_value`.
 pub fn read_streams_group_current_member_assignment_value<'a>(input: &mut Input<'a>) -> Result<StreamsGroupCurrentMemberAssignmentValue<'a>, Error> {
     let start = input.absolute();
-    let schema_version = i16::from_be_bytes(input.array::<2>(Place("/schema_version", "messages/consumer_offsets/streams_group_current_member_assignment_value.ksy#/seq/0"))?);
+    let schema_version = i16::from_be_bytes(input.array::<2>(&Place("/schema_version", "messages/consumer_offsets/streams_group_current_member_assignment_value.ksy#/seq/0"))?);
     if i64::from(schema_version) != 0 {
-        return Err(Error::invalid(start, schema_version, Place("/schema_version", "messages/consumer_offsets/streams_group_current_member_assignment_value.ksy#/seq/0")));
+        return Err(Error::invalid(start, schema_version, &Place("/schema_version", "messages/consumer_offsets/streams_group_current_member_assignment_value.ksy#/seq/0")));
     }
-    let member_epoch = i32::from_be_bytes(input.array::<4>(Place("/member_epoch", "messages/consumer_offsets/streams_group_current_member_assignment_value.ksy#/seq/1"))?);
-    let previous_member_epoch = i32::from_be_bytes(input.array::<4>(Place("/previous_member_epoch", "messages/consumer_offsets/streams_group_current_member_assignment_value.ksy#/seq/2"))?);
-    let state = i8::from_be_bytes(input.array::<1>(Place("/state", "messages/consumer_offsets/streams_group_current_member_assignment_value.ksy#/seq/3"))?);
+    let member_epoch = i32::from_be_bytes(input.array::<4>(&Place("/member_epoch", "messages/consumer_offsets/streams_group_current_member_assignment_value.ksy#/seq/1"))?);
+    let previous_member_epoch = i32::from_be_bytes(input.array::<4>(&Place("/previous_member_epoch", "messages/consumer_offsets/streams_group_current_member_assignment_value.ksy#/seq/2"))?);
+    let state = i8::from_be_bytes(input.array::<1>(&Place("/state", "messages/consumer_offsets/streams_group_current_member_assignment_value.ksy#/seq/3"))?);
     let start = input.absolute();
-    let num_active_tasks = super::varint::read_unsigned_varint32(input, Place("/num_active_tasks", "messages/consumer_offsets/streams_group_current_member_assignment_value.ksy#/seq/4"))?;
+    let num_active_tasks = super::varint::read_unsigned_varint32(input, &Place("/num_active_tasks", "messages/consumer_offsets/streams_group_current_member_assignment_value.ksy#/seq/4"))?;
     if (i64::from(num_active_tasks) < 1) || ((i64::from(num_active_tasks) - 1) > (input.left() as i64)) {
-        return Err(Error::invalid(start, num_active_tasks, Place("/num_active_tasks", "messages/consumer_offsets/streams_group_current_member_assignment_value.ksy#/seq/4")));
+        return Err(Error::invalid(start, num_active_tasks, &Place("/num_active_tasks", "messages/consumer_offsets/streams_group_current_member_assignment_value.ksy#/seq/4")));
     }
     let mut active_tasks = Vec::with_capacity(input.room(i64::from(num_active_tasks) - 1, 3));
     for _ in 0..(i64::from(num_active_tasks) - 1) {
@@ -94,9 +94,9 @@ pub fn read_streams_group_current_member_assignment_value<'a>(input: &mut Input<
         active_tasks.push(item);
     }
     let start = input.absolute();
-    let num_standby_tasks = super::varint::read_unsigned_varint32(input, Place("/num_standby_tasks", "messages/consumer_offsets/streams_group_current_member_assignment_value.ksy#/seq/6"))?;
+    let num_standby_tasks = super::varint::read_unsigned_varint32(input, &Place("/num_standby_tasks", "messages/consumer_offsets/streams_group_current_member_assignment_value.ksy#/seq/6"))?;
     if (i64::from(num_standby_tasks) < 1) || ((i64::from(num_standby_tasks) - 1) > (input.left() as i64)) {
-        return Err(Error::invalid(start, num_standby_tasks, Place("/num_standby_tasks", "messages/consumer_offsets/streams_group_current_member_assignment_value.ksy#/seq/6")));
+        return Err(Error::invalid(start, num_standby_tasks, &Place("/num_standby_tasks", "messages/consumer_offsets/streams_group_current_member_assignment_value.ksy#/seq/6")));
     }
     let mut standby_tasks = Vec::with_capacity(input.room(i64::from(num_standby_tasks) - 1, 3));
     for _ in 0..(i64::from(num_standby_tasks) - 1) {
@@ -104,9 +104,9 @@ pub fn read_streams_group_current_member_assignment_value<'a>(input: &mut Input<
         standby_tasks.push(item);
     }
     let start = input.absolute();
-    let num_warmup_tasks = super::varint::read_unsigned_varint32(input, Place("/num_warmup_tasks", "messages/consumer_offsets/streams_group_current_member_assignment_value.ksy#/seq/8"))?;
+    let num_warmup_tasks = super::varint::read_unsigned_varint32(input, &Place("/num_warmup_tasks", "messages/consumer_offsets/streams_group_current_member_assignment_value.ksy#/seq/8"))?;
     if (i64::from(num_warmup_tasks) < 1) || ((i64::from(num_warmup_tasks) - 1) > (input.left() as i64)) {
-        return Err(Error::invalid(start, num_warmup_tasks, Place("/num_warmup_tasks", "messages/consumer_offsets/streams_group_current_member_assignment_value.ksy#/seq/8")));
+        return Err(Error::invalid(start, num_warmup_tasks, &Place("/num_warmup_tasks", "messages/consumer_offsets/streams_group_current_member_assignment_value.ksy#/seq/8")));
     }
     let mut warmup_tasks = Vec::with_capacity(input.room(i64::from(num_warmup_tasks) - 1, 3));
     for _ in 0..(i64::from(num_warmup_tasks) - 1) {
@@ -114,9 +114,9 @@ pub fn read_streams_group_current_member_assignment_value<'a>(input: &mut Input<
         warmup_tasks.push(item);
     }
     let start = input.absolute();
-    let num_active_tasks_pending_revocation = super::varint::read_unsigned_varint32(input, Place("/num_active_tasks_pending_revocation", "messages/consumer_offsets/streams_group_current_member_assignment_value.ksy#/seq/10"))?;
+    let num_active_tasks_pending_revocation = super::varint::read_unsigned_varint32(input, &Place("/num_active_tasks_pending_revocation", "messages/consumer_offsets/streams_group_current_member_assignment_value.ksy#/seq/10"))?;
     if (i64::from(num_active_tasks_pending_revocation) < 1) || ((i64::from(num_active_tasks_pending_revocation) - 1) > (input.left() as i64)) {
-        return Err(Error::invalid(start, num_active_tasks_pending_revocation, Place("/num_active_tasks_pending_revocation", "messages/consumer_offsets/streams_group_current_member_assignment_value.ksy#/seq/10")));
+        return Err(Error::invalid(start, num_active_tasks_pending_revocation, &Place("/num_active_tasks_pending_revocation", "messages/consumer_offsets/streams_group_current_member_assignment_value.ksy#/seq/10")));
     }
     let mut active_tasks_pending_revocation = Vec::with_capacity(input.room(i64::from(num_active_tasks_pending_revocation) - 1, 3));
     for _ in 0..(i64::from(num_active_tasks_pending_revocation) - 1) {
@@ -124,9 +124,9 @@ pub fn read_streams_group_current_member_assignment_value<'a>(input: &mut Input<
         active_tasks_pending_revocation.push(item);
     }
     let start = input.absolute();
-    let num_standby_tasks_pending_revocation = super::varint::read_unsigned_varint32(input, Place("/num_standby_tasks_pending_revocation", "messages/consumer_offsets/streams_group_current_member_assignment_value.ksy#/seq/12"))?;
+    let num_standby_tasks_pending_revocation = super::varint::read_unsigned_varint32(input, &Place("/num_standby_tasks_pending_revocation", "messages/consumer_offsets/streams_group_current_member_assignment_value.ksy#/seq/12"))?;
     if (i64::from(num_standby_tasks_pending_revocation) < 1) || ((i64::from(num_standby_tasks_pending_revocation) - 1) > (input.left() as i64)) {
-        return Err(Error::invalid(start, num_standby_tasks_pending_revocation, Place("/num_standby_tasks_pending_revocation", "messages/consumer_offsets/streams_group_current_member_assignment_value.ksy#/seq/12")));
+        return Err(Error::invalid(start, num_standby_tasks_pending_revocation, &Place("/num_standby_tasks_pending_revocation", "messages/consumer_offsets/streams_group_current_member_assignment_value.ksy#/seq/12")));
     }
     let mut standby_tasks_pending_revocation = Vec::with_capacity(input.room(i64::from(num_standby_tasks_pending_revocation) - 1, 3));
     for _ in 0..(i64::from(num_standby_tasks_pending_revocation) - 1) {
@@ -134,9 +134,9 @@ pub fn read_streams_group_current_member_assignment_value<'a>(input: &mut Input<
         standby_tasks_pending_revocation.push(item);
     }
     let start = input.absolute();
-    let num_warmup_tasks_pending_revocation = super::varint::read_unsigned_varint32(input, Place("/num_warmup_tasks_pending_revocation", "messages/consumer_offsets/streams_group_current_member_assignment_value.ksy#/seq/14"))?;
+    let num_warmup_tasks_pending_revocation = super::varint::read_unsigned_varint32(input, &Place("/num_warmup_tasks_pending_revocation", "messages/consumer_offsets/streams_group_current_member_assignment_value.ksy#/seq/14"))?;
     if (i64::from(num_warmup_tasks_pending_revocation) < 1) || ((i64::from(num_warmup_tasks_pending_revocation) - 1) > (input.left() as i64)) {
-        return Err(Error::invalid(start, num_warmup_tasks_pending_revocation, Place("/num_warmup_tasks_pending_revocation", "messages/consumer_offsets/streams_group_current_member_assignment_value.ksy#/seq/14")));
+        return Err(Error::invalid(start, num_warmup_tasks_pending_revocation, &Place("/num_warmup_tasks_pending_revocation", "messages/consumer_offsets/streams_group_current_member_assignment_value.ksy#/seq/14")));
     }
     let mut warmup_tasks_pending_revocation = Vec::with_capacity(input.room(i64::from(num_warmup_tasks_pending_revocation) - 1, 3));
     for _ in 0..(i64::from(num_warmup_tasks_pending_revocation) - 1) {
@@ -150,31 +150,31 @@ pub fn read_streams_group_current_member_assignment_value<'a>(input: &mut Input<
 
 /// Writes `streams_group_current_member_assignment_value`.
 pub fn write_streams_group_current_member_assignment_value(to: &mut Vec<u8>, value: &StreamsGroupCurrentMemberAssignmentValue<'_>) -> Result<(), Error> {
-    to.extend_from_slice(&fit::<i16>(0, Place("/schema_version", "messages/consumer_offsets/streams_group_current_member_assignment_value.ksy#/seq/0"))?.to_be_bytes());
+    to.extend_from_slice(&fit::<i16>(0, &Place("/schema_version", "messages/consumer_offsets/streams_group_current_member_assignment_value.ksy#/seq/0"))?.to_be_bytes());
     to.extend_from_slice(&value.member_epoch.to_be_bytes());
     to.extend_from_slice(&value.previous_member_epoch.to_be_bytes());
     to.extend_from_slice(&value.state.to_be_bytes());
-    super::varint::write_unsigned_varint32(to, fit((value.active_tasks.len() as i64) + 1, Place("/num_active_tasks", "messages/consumer_offsets/streams_group_current_member_assignment_value.ksy#/seq/4"))?)?;
+    super::varint::write_unsigned_varint32(to, fit((value.active_tasks.len() as i64) + 1, &Place("/num_active_tasks", "messages/consumer_offsets/streams_group_current_member_assignment_value.ksy#/seq/4"))?)?;
     for item in &value.active_tasks {
         write_task_ids(to, item)?;
     }
-    super::varint::write_unsigned_varint32(to, fit((value.standby_tasks.len() as i64) + 1, Place("/num_standby_tasks", "messages/consumer_offsets/streams_group_current_member_assignment_value.ksy#/seq/6"))?)?;
+    super::varint::write_unsigned_varint32(to, fit((value.standby_tasks.len() as i64) + 1, &Place("/num_standby_tasks", "messages/consumer_offsets/streams_group_current_member_assignment_value.ksy#/seq/6"))?)?;
     for item in &value.standby_tasks {
         write_task_ids(to, item)?;
     }
-    super::varint::write_unsigned_varint32(to, fit((value.warmup_tasks.len() as i64) + 1, Place("/num_warmup_tasks", "messages/consumer_offsets/streams_group_current_member_assignment_value.ksy#/seq/8"))?)?;
+    super::varint::write_unsigned_varint32(to, fit((value.warmup_tasks.len() as i64) + 1, &Place("/num_warmup_tasks", "messages/consumer_offsets/streams_group_current_member_assignment_value.ksy#/seq/8"))?)?;
     for item in &value.warmup_tasks {
         write_task_ids(to, item)?;
     }
-    super::varint::write_unsigned_varint32(to, fit((value.active_tasks_pending_revocation.len() as i64) + 1, Place("/num_active_tasks_pending_revocation", "messages/consumer_offsets/streams_group_current_member_assignment_value.ksy#/seq/10"))?)?;
+    super::varint::write_unsigned_varint32(to, fit((value.active_tasks_pending_revocation.len() as i64) + 1, &Place("/num_active_tasks_pending_revocation", "messages/consumer_offsets/streams_group_current_member_assignment_value.ksy#/seq/10"))?)?;
     for item in &value.active_tasks_pending_revocation {
         write_task_ids(to, item)?;
     }
-    super::varint::write_unsigned_varint32(to, fit((value.standby_tasks_pending_revocation.len() as i64) + 1, Place("/num_standby_tasks_pending_revocation", "messages/consumer_offsets/streams_group_current_member_assignment_value.ksy#/seq/12"))?)?;
+    super::varint::write_unsigned_varint32(to, fit((value.standby_tasks_pending_revocation.len() as i64) + 1, &Place("/num_standby_tasks_pending_revocation", "messages/consumer_offsets/streams_group_current_member_assignment_value.ksy#/seq/12"))?)?;
     for item in &value.standby_tasks_pending_revocation {
         write_task_ids(to, item)?;
     }
-    super::varint::write_unsigned_varint32(to, fit((value.warmup_tasks_pending_revocation.len() as i64) + 1, Place("/num_warmup_tasks_pending_revocation", "messages/consumer_offsets/streams_group_current_member_assignment_value.ksy#/seq/14"))?)?;
+    super::varint::write_unsigned_varint32(to, fit((value.warmup_tasks_pending_revocation.len() as i64) + 1, &Place("/num_warmup_tasks_pending_revocation", "messages/consumer_offsets/streams_group_current_member_assignment_value.ksy#/seq/14"))?)?;
     for item in &value.warmup_tasks_pending_revocation {
         write_task_ids(to, item)?;
     }
@@ -210,15 +210,15 @@ impl<'a> TaskIds<'a> {
 
 /// Reads `task_ids`.
 pub fn read_task_ids<'a>(input: &mut Input<'a>) -> Result<TaskIds<'a>, Error> {
-    let subtopology_id = super::flexible::read_compact_string(input, Place("/subtopology_id", "messages/consumer_offsets/streams_group_current_member_assignment_value.ksy#/types/task_ids/seq/0"))?;
+    let subtopology_id = super::flexible::read_compact_string(input, &Place("/subtopology_id", "messages/consumer_offsets/streams_group_current_member_assignment_value.ksy#/types/task_ids/seq/0"))?;
     let start = input.absolute();
-    let num_partitions = super::varint::read_unsigned_varint32(input, Place("/num_partitions", "messages/consumer_offsets/streams_group_current_member_assignment_value.ksy#/types/task_ids/seq/1"))?;
+    let num_partitions = super::varint::read_unsigned_varint32(input, &Place("/num_partitions", "messages/consumer_offsets/streams_group_current_member_assignment_value.ksy#/types/task_ids/seq/1"))?;
     if (i64::from(num_partitions) < 1) || ((i64::from(num_partitions) - 1) > (input.left() as i64)) {
-        return Err(Error::invalid(start, num_partitions, Place("/num_partitions", "messages/consumer_offsets/streams_group_current_member_assignment_value.ksy#/types/task_ids/seq/1")));
+        return Err(Error::invalid(start, num_partitions, &Place("/num_partitions", "messages/consumer_offsets/streams_group_current_member_assignment_value.ksy#/types/task_ids/seq/1")));
     }
     let mut partitions = Vec::with_capacity(input.room(i64::from(num_partitions) - 1, 4));
     for _ in 0..(i64::from(num_partitions) - 1) {
-        let item = i32::from_be_bytes(input.array::<4>(Place("", "messages/consumer_offsets/streams_group_current_member_assignment_value.ksy#/types/task_ids/seq/2")).map_err(|error| error.inside_item("/partitions", partitions.len()))?);
+        let item = i32::from_be_bytes(input.array::<4>(&Place("", "messages/consumer_offsets/streams_group_current_member_assignment_value.ksy#/types/task_ids/seq/2")).map_err(|error| error.inside_item("/partitions", partitions.len()))?);
         partitions.push(item);
     }
     let tagged_fields = read_task_ids_tags(input).map_err(|error| error.inside("/tagged_fields"))?;
@@ -228,7 +228,7 @@ pub fn read_task_ids<'a>(input: &mut Input<'a>) -> Result<TaskIds<'a>, Error> {
 /// Writes `task_ids`.
 pub fn write_task_ids(to: &mut Vec<u8>, value: &TaskIds<'_>) -> Result<(), Error> {
     super::flexible::write_compact_string(to, value.subtopology_id)?;
-    super::varint::write_unsigned_varint32(to, fit((value.partitions.len() as i64) + 1, Place("/num_partitions", "messages/consumer_offsets/streams_group_current_member_assignment_value.ksy#/types/task_ids/seq/1"))?)?;
+    super::varint::write_unsigned_varint32(to, fit((value.partitions.len() as i64) + 1, &Place("/num_partitions", "messages/consumer_offsets/streams_group_current_member_assignment_value.ksy#/types/task_ids/seq/1"))?)?;
     for item in &value.partitions {
         to.extend_from_slice(&item.to_be_bytes());
     }
@@ -259,14 +259,14 @@ impl AssignmentEpochsTag {
 /// Reads `assignment_epochs_tag`.
 pub fn read_assignment_epochs_tag(input: &mut Input<'_>) -> Result<AssignmentEpochsTag, Error> {
     let start = input.absolute();
-    let num_assignment_epochs = super::varint::read_unsigned_varint32(input, Place("/num_assignment_epochs", "messages/consumer_offsets/streams_group_current_member_assignment_value.ksy#/types/assignment_epochs_tag/seq/0"))?;
+    let num_assignment_epochs = super::varint::read_unsigned_varint32(input, &Place("/num_assignment_epochs", "messages/consumer_offsets/streams_group_current_member_assignment_value.ksy#/types/assignment_epochs_tag/seq/0"))?;
     if (i64::from(num_assignment_epochs) - 1) > (input.left() as i64) {
-        return Err(Error::invalid(start, num_assignment_epochs, Place("/num_assignment_epochs", "messages/consumer_offsets/streams_group_current_member_assignment_value.ksy#/types/assignment_epochs_tag/seq/0")));
+        return Err(Error::invalid(start, num_assignment_epochs, &Place("/num_assignment_epochs", "messages/consumer_offsets/streams_group_current_member_assignment_value.ksy#/types/assignment_epochs_tag/seq/0")));
     }
     let assignment_epochs = if (i64::from(num_assignment_epochs) - 1) >= 0 {
         let mut assignment_epochs = Vec::with_capacity(input.room(i64::from(num_assignment_epochs) - 1, 4));
         for _ in 0..(i64::from(num_assignment_epochs) - 1) {
-            let item = i32::from_be_bytes(input.array::<4>(Place("", "messages/consumer_offsets/streams_group_current_member_assignment_value.ksy#/types/assignment_epochs_tag/seq/1")).map_err(|error| error.inside_item("/assignment_epochs", assignment_epochs.len()))?);
+            let item = i32::from_be_bytes(input.array::<4>(&Place("", "messages/consumer_offsets/streams_group_current_member_assignment_value.ksy#/types/assignment_epochs_tag/seq/1")).map_err(|error| error.inside_item("/assignment_epochs", assignment_epochs.len()))?);
             assignment_epochs.push(item);
         }
         Some(assignment_epochs)
@@ -274,14 +274,14 @@ pub fn read_assignment_epochs_tag(input: &mut Input<'_>) -> Result<AssignmentEpo
         None
     };
     if !input.is_at_end() {
-        return Err(input.trailing(Place("/end", "messages/consumer_offsets/streams_group_current_member_assignment_value.ksy#/types/assignment_epochs_tag/seq/2")));
+        return Err(input.trailing(&Place("/end", "messages/consumer_offsets/streams_group_current_member_assignment_value.ksy#/types/assignment_epochs_tag/seq/2")));
     }
     Ok(AssignmentEpochsTag { num_assignment_epochs, assignment_epochs })
 }
 
 /// Writes `assignment_epochs_tag`.
 pub fn write_assignment_epochs_tag(to: &mut Vec<u8>, value: &AssignmentEpochsTag) -> Result<(), Error> {
-    super::varint::write_unsigned_varint32(to, fit((value.assignment_epochs.as_ref().map_or(-1, |items| items.len() as i64)) + 1, Place("/num_assignment_epochs", "messages/consumer_offsets/streams_group_current_member_assignment_value.ksy#/types/assignment_epochs_tag/seq/0"))?)?;
+    super::varint::write_unsigned_varint32(to, fit((value.assignment_epochs.as_ref().map_or(-1, |items| items.len() as i64)) + 1, &Place("/num_assignment_epochs", "messages/consumer_offsets/streams_group_current_member_assignment_value.ksy#/types/assignment_epochs_tag/seq/0"))?)?;
     if let Some(found) = &value.assignment_epochs {
         for item in found {
             to.extend_from_slice(&item.to_be_bytes());
@@ -340,16 +340,16 @@ impl<'a> TaskIdsTags<'a> {
 /// Reads `task_ids_tags`.
 pub fn read_task_ids_tags<'a>(input: &mut Input<'a>) -> Result<TaskIdsTags<'a>, Error> {
     let start = input.absolute();
-    let num_fields = super::varint::read_unsigned_varint32(input, Place("/num_fields", "messages/consumer_offsets/streams_group_current_member_assignment_value.ksy#/types/task_ids_tags/seq/0"))?;
+    let num_fields = super::varint::read_unsigned_varint32(input, &Place("/num_fields", "messages/consumer_offsets/streams_group_current_member_assignment_value.ksy#/types/task_ids_tags/seq/0"))?;
     if (i64::from(num_fields) < 0) || (i64::from(num_fields) > (input.left() as i64)) {
-        return Err(Error::invalid(start, num_fields, Place("/num_fields", "messages/consumer_offsets/streams_group_current_member_assignment_value.ksy#/types/task_ids_tags/seq/0")));
+        return Err(Error::invalid(start, num_fields, &Place("/num_fields", "messages/consumer_offsets/streams_group_current_member_assignment_value.ksy#/types/task_ids_tags/seq/0")));
     }
     let mut fields = Vec::with_capacity(input.room(i64::from(num_fields), 2));
     for _ in 0..i64::from(num_fields) {
         let start = input.absolute();
         let item = read_task_ids_tag(input).map_err(|error| error.inside_item("/fields", fields.len()))?;
         if fields.last().is_some_and(|last: &TaskIdsTag<'_>| item.tag <= last.tag) {
-            let error = Error::invalid(start, item.tag, Place("/tag", "messages/consumer_offsets/streams_group_current_member_assignment_value.ksy#/types/task_ids_tag/seq/0"));
+            let error = Error::invalid(start, item.tag, &Place("/tag", "messages/consumer_offsets/streams_group_current_member_assignment_value.ksy#/types/task_ids_tag/seq/0"));
             return Err(error.inside_item("/fields", fields.len()));
         }
         fields.push(item);
@@ -359,7 +359,7 @@ pub fn read_task_ids_tags<'a>(input: &mut Input<'a>) -> Result<TaskIdsTags<'a>, 
 
 /// Writes `task_ids_tags`.
 pub fn write_task_ids_tags(to: &mut Vec<u8>, value: &TaskIdsTags<'_>) -> Result<(), Error> {
-    super::varint::write_unsigned_varint32(to, fit(value.fields.len() as i64, Place("/num_fields", "messages/consumer_offsets/streams_group_current_member_assignment_value.ksy#/types/task_ids_tags/seq/0"))?)?;
+    super::varint::write_unsigned_varint32(to, fit(value.fields.len() as i64, &Place("/num_fields", "messages/consumer_offsets/streams_group_current_member_assignment_value.ksy#/types/task_ids_tags/seq/0"))?)?;
     for item in &value.fields {
         write_task_ids_tag(to, item)?;
     }
@@ -390,13 +390,13 @@ impl<'a> TaskIdsTag<'a> {
 
 /// Reads `task_ids_tag`.
 pub fn read_task_ids_tag<'a>(input: &mut Input<'a>) -> Result<TaskIdsTag<'a>, Error> {
-    let tag = super::varint::read_unsigned_varint32(input, Place("/tag", "messages/consumer_offsets/streams_group_current_member_assignment_value.ksy#/types/task_ids_tag/seq/0"))?;
+    let tag = super::varint::read_unsigned_varint32(input, &Place("/tag", "messages/consumer_offsets/streams_group_current_member_assignment_value.ksy#/types/task_ids_tag/seq/0"))?;
     let start = input.absolute();
-    let len_content = super::varint::read_unsigned_varint32(input, Place("/len_content", "messages/consumer_offsets/streams_group_current_member_assignment_value.ksy#/types/task_ids_tag/seq/1"))?;
+    let len_content = super::varint::read_unsigned_varint32(input, &Place("/len_content", "messages/consumer_offsets/streams_group_current_member_assignment_value.ksy#/types/task_ids_tag/seq/1"))?;
     if i64::from(len_content) < 0 {
-        return Err(Error::invalid(start, len_content, Place("/len_content", "messages/consumer_offsets/streams_group_current_member_assignment_value.ksy#/types/task_ids_tag/seq/1")));
+        return Err(Error::invalid(start, len_content, &Place("/len_content", "messages/consumer_offsets/streams_group_current_member_assignment_value.ksy#/types/task_ids_tag/seq/1")));
     }
-    let content = read_task_ids_tag_content(&mut input.part(i64::from(len_content), Place("/content", "messages/consumer_offsets/streams_group_current_member_assignment_value.ksy#/types/task_ids_tag/seq/2"))?, i64::from(tag)).map_err(|error| error.inside("/content"))?;
+    let content = read_task_ids_tag_content(&mut input.part(i64::from(len_content), &Place("/content", "messages/consumer_offsets/streams_group_current_member_assignment_value.ksy#/types/task_ids_tag/seq/2"))?, i64::from(tag)).map_err(|error| error.inside("/content"))?;
     Ok(TaskIdsTag { tag, len_content, content })
 }
 
@@ -408,7 +408,7 @@ pub fn write_task_ids_tag(to: &mut Vec<u8>, value: &TaskIdsTag<'_>) -> Result<()
         let to = &mut content_bytes;
         write_task_ids_tag_content(to, &value.content)?;
     }
-    super::varint::write_unsigned_varint32(to, fit(content_bytes.len() as i64, Place("/len_content", "messages/consumer_offsets/streams_group_current_member_assignment_value.ksy#/types/task_ids_tag/seq/1"))?)?;
+    super::varint::write_unsigned_varint32(to, fit(content_bytes.len() as i64, &Place("/len_content", "messages/consumer_offsets/streams_group_current_member_assignment_value.ksy#/types/task_ids_tag/seq/1"))?)?;
     to.extend_from_slice(&content_bytes);
     Ok(())
 }

@@ -65,18 +65,18 @@ impl<'a> StreamsGroupMemberMetadataValue<'a> {
 /// Reads `streams_group_member_metadata_value`.
 pub fn read_streams_group_member_metadata_value<'a>(input: &mut Input<'a>) -> Result<StreamsGroupMemberMetadataValue<'a>, Error> {
     let start = input.absolute();
-    let schema_version = i16::from_be_bytes(input.array::<2>(Place("/schema_version", "messages/consumer_offsets/streams_group_member_metadata_value.ksy#/seq/0"))?);
+    let schema_version = i16::from_be_bytes(input.array::<2>(&Place("/schema_version", "messages/consumer_offsets/streams_group_member_metadata_value.ksy#/seq/0"))?);
     if i64::from(schema_version) != 0 {
-        return Err(Error::invalid(start, schema_version, Place("/schema_version", "messages/consumer_offsets/streams_group_member_metadata_value.ksy#/seq/0")));
+        return Err(Error::invalid(start, schema_version, &Place("/schema_version", "messages/consumer_offsets/streams_group_member_metadata_value.ksy#/seq/0")));
     }
-    let instance_id = super::flexible::read_compact_nullable_string(input, Place("/instance_id", "messages/consumer_offsets/streams_group_member_metadata_value.ksy#/seq/1"))?;
-    let rack_id = super::flexible::read_compact_nullable_string(input, Place("/rack_id", "messages/consumer_offsets/streams_group_member_metadata_value.ksy#/seq/2"))?;
-    let client_id = super::flexible::read_compact_string(input, Place("/client_id", "messages/consumer_offsets/streams_group_member_metadata_value.ksy#/seq/3"))?;
-    let client_host = super::flexible::read_compact_string(input, Place("/client_host", "messages/consumer_offsets/streams_group_member_metadata_value.ksy#/seq/4"))?;
-    let rebalance_timeout_ms = i32::from_be_bytes(input.array::<4>(Place("/rebalance_timeout_ms", "messages/consumer_offsets/streams_group_member_metadata_value.ksy#/seq/5"))?);
-    let topology_epoch = i32::from_be_bytes(input.array::<4>(Place("/topology_epoch", "messages/consumer_offsets/streams_group_member_metadata_value.ksy#/seq/6"))?);
-    let process_id = super::flexible::read_compact_string(input, Place("/process_id", "messages/consumer_offsets/streams_group_member_metadata_value.ksy#/seq/7"))?;
-    let has_user_endpoint = i8::from_be_bytes(input.array::<1>(Place("/has_user_endpoint", "messages/consumer_offsets/streams_group_member_metadata_value.ksy#/seq/8"))?);
+    let instance_id = super::flexible::read_compact_nullable_string(input, &Place("/instance_id", "messages/consumer_offsets/streams_group_member_metadata_value.ksy#/seq/1"))?;
+    let rack_id = super::flexible::read_compact_nullable_string(input, &Place("/rack_id", "messages/consumer_offsets/streams_group_member_metadata_value.ksy#/seq/2"))?;
+    let client_id = super::flexible::read_compact_string(input, &Place("/client_id", "messages/consumer_offsets/streams_group_member_metadata_value.ksy#/seq/3"))?;
+    let client_host = super::flexible::read_compact_string(input, &Place("/client_host", "messages/consumer_offsets/streams_group_member_metadata_value.ksy#/seq/4"))?;
+    let rebalance_timeout_ms = i32::from_be_bytes(input.array::<4>(&Place("/rebalance_timeout_ms", "messages/consumer_offsets/streams_group_member_metadata_value.ksy#/seq/5"))?);
+    let topology_epoch = i32::from_be_bytes(input.array::<4>(&Place("/topology_epoch", "messages/consumer_offsets/streams_group_member_metadata_value.ksy#/seq/6"))?);
+    let process_id = super::flexible::read_compact_string(input, &Place("/process_id", "messages/consumer_offsets/streams_group_member_metadata_value.ksy#/seq/7"))?;
+    let has_user_endpoint = i8::from_be_bytes(input.array::<1>(&Place("/has_user_endpoint", "messages/consumer_offsets/streams_group_member_metadata_value.ksy#/seq/8"))?);
     let user_endpoint = if i64::from(has_user_endpoint) >= 0 {
         let user_endpoint = read_endpoint(input).map_err(|error| error.inside("/user_endpoint"))?;
         Some(user_endpoint)
@@ -84,9 +84,9 @@ pub fn read_streams_group_member_metadata_value<'a>(input: &mut Input<'a>) -> Re
         None
     };
     let start = input.absolute();
-    let num_client_tags = super::varint::read_unsigned_varint32(input, Place("/num_client_tags", "messages/consumer_offsets/streams_group_member_metadata_value.ksy#/seq/10"))?;
+    let num_client_tags = super::varint::read_unsigned_varint32(input, &Place("/num_client_tags", "messages/consumer_offsets/streams_group_member_metadata_value.ksy#/seq/10"))?;
     if (i64::from(num_client_tags) < 1) || ((i64::from(num_client_tags) - 1) > (input.left() as i64)) {
-        return Err(Error::invalid(start, num_client_tags, Place("/num_client_tags", "messages/consumer_offsets/streams_group_member_metadata_value.ksy#/seq/10")));
+        return Err(Error::invalid(start, num_client_tags, &Place("/num_client_tags", "messages/consumer_offsets/streams_group_member_metadata_value.ksy#/seq/10")));
     }
     let mut client_tags = Vec::with_capacity(input.room(i64::from(num_client_tags) - 1, 3));
     for _ in 0..(i64::from(num_client_tags) - 1) {
@@ -100,7 +100,7 @@ pub fn read_streams_group_member_metadata_value<'a>(input: &mut Input<'a>) -> Re
 
 /// Writes `streams_group_member_metadata_value`.
 pub fn write_streams_group_member_metadata_value(to: &mut Vec<u8>, value: &StreamsGroupMemberMetadataValue<'_>) -> Result<(), Error> {
-    to.extend_from_slice(&fit::<i16>(0, Place("/schema_version", "messages/consumer_offsets/streams_group_member_metadata_value.ksy#/seq/0"))?.to_be_bytes());
+    to.extend_from_slice(&fit::<i16>(0, &Place("/schema_version", "messages/consumer_offsets/streams_group_member_metadata_value.ksy#/seq/0"))?.to_be_bytes());
     super::flexible::write_compact_nullable_string(to, value.instance_id)?;
     super::flexible::write_compact_nullable_string(to, value.rack_id)?;
     super::flexible::write_compact_string(to, value.client_id)?;
@@ -108,11 +108,11 @@ pub fn write_streams_group_member_metadata_value(to: &mut Vec<u8>, value: &Strea
     to.extend_from_slice(&value.rebalance_timeout_ms.to_be_bytes());
     to.extend_from_slice(&value.topology_epoch.to_be_bytes());
     super::flexible::write_compact_string(to, value.process_id)?;
-    to.extend_from_slice(&fit::<i8>(if value.user_endpoint.is_some() { 1 } else { -1 }, Place("/has_user_endpoint", "messages/consumer_offsets/streams_group_member_metadata_value.ksy#/seq/8"))?.to_be_bytes());
+    to.extend_from_slice(&fit::<i8>(if value.user_endpoint.is_some() { 1 } else { -1 }, &Place("/has_user_endpoint", "messages/consumer_offsets/streams_group_member_metadata_value.ksy#/seq/8"))?.to_be_bytes());
     if let Some(found) = &value.user_endpoint {
         write_endpoint(to, found)?;
     }
-    super::varint::write_unsigned_varint32(to, fit((value.client_tags.len() as i64) + 1, Place("/num_client_tags", "messages/consumer_offsets/streams_group_member_metadata_value.ksy#/seq/10"))?)?;
+    super::varint::write_unsigned_varint32(to, fit((value.client_tags.len() as i64) + 1, &Place("/num_client_tags", "messages/consumer_offsets/streams_group_member_metadata_value.ksy#/seq/10"))?)?;
     for item in &value.client_tags {
         write_key_value(to, item)?;
     }
@@ -145,8 +145,8 @@ impl<'a> Endpoint<'a> {
 
 /// Reads `endpoint`.
 pub fn read_endpoint<'a>(input: &mut Input<'a>) -> Result<Endpoint<'a>, Error> {
-    let host = super::flexible::read_compact_string(input, Place("/host", "messages/consumer_offsets/streams_group_member_metadata_value.ksy#/types/endpoint/seq/0"))?;
-    let port = u16::from_be_bytes(input.array::<2>(Place("/port", "messages/consumer_offsets/streams_group_member_metadata_value.ksy#/types/endpoint/seq/1"))?);
+    let host = super::flexible::read_compact_string(input, &Place("/host", "messages/consumer_offsets/streams_group_member_metadata_value.ksy#/types/endpoint/seq/0"))?;
+    let port = u16::from_be_bytes(input.array::<2>(&Place("/port", "messages/consumer_offsets/streams_group_member_metadata_value.ksy#/types/endpoint/seq/1"))?);
     let tagged_fields = super::flexible::read_tagged_fields(input).map_err(|error| error.inside("/tagged_fields"))?;
     Ok(Endpoint { host, port, tagged_fields })
 }
@@ -183,8 +183,8 @@ impl<'a> KeyValue<'a> {
 
 /// Reads `key_value`.
 pub fn read_key_value<'a>(input: &mut Input<'a>) -> Result<KeyValue<'a>, Error> {
-    let key = super::flexible::read_compact_string(input, Place("/key", "messages/consumer_offsets/streams_group_member_metadata_value.ksy#/types/key_value/seq/0"))?;
-    let value = super::flexible::read_compact_string(input, Place("/value", "messages/consumer_offsets/streams_group_member_metadata_value.ksy#/types/key_value/seq/1"))?;
+    let key = super::flexible::read_compact_string(input, &Place("/key", "messages/consumer_offsets/streams_group_member_metadata_value.ksy#/types/key_value/seq/0"))?;
+    let value = super::flexible::read_compact_string(input, &Place("/value", "messages/consumer_offsets/streams_group_member_metadata_value.ksy#/types/key_value/seq/1"))?;
     let tagged_fields = super::flexible::read_tagged_fields(input).map_err(|error| error.inside("/tagged_fields"))?;
     Ok(KeyValue { key, value, tagged_fields })
 }

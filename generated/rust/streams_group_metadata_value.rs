@@ -38,12 +38,12 @@ impl<'a> StreamsGroupMetadataValue<'a> {
 /// Reads `streams_group_metadata_value`.
 pub fn read_streams_group_metadata_value<'a>(input: &mut Input<'a>) -> Result<StreamsGroupMetadataValue<'a>, Error> {
     let start = input.absolute();
-    let schema_version = i16::from_be_bytes(input.array::<2>(Place("/schema_version", "messages/consumer_offsets/streams_group_metadata_value.ksy#/seq/0"))?);
+    let schema_version = i16::from_be_bytes(input.array::<2>(&Place("/schema_version", "messages/consumer_offsets/streams_group_metadata_value.ksy#/seq/0"))?);
     if i64::from(schema_version) != 0 {
-        return Err(Error::invalid(start, schema_version, Place("/schema_version", "messages/consumer_offsets/streams_group_metadata_value.ksy#/seq/0")));
+        return Err(Error::invalid(start, schema_version, &Place("/schema_version", "messages/consumer_offsets/streams_group_metadata_value.ksy#/seq/0")));
     }
-    let epoch = i32::from_be_bytes(input.array::<4>(Place("/epoch", "messages/consumer_offsets/streams_group_metadata_value.ksy#/seq/1"))?);
-    let metadata_hash = i64::from_be_bytes(input.array::<8>(Place("/metadata_hash", "messages/consumer_offsets/streams_group_metadata_value.ksy#/seq/2"))?);
+    let epoch = i32::from_be_bytes(input.array::<4>(&Place("/epoch", "messages/consumer_offsets/streams_group_metadata_value.ksy#/seq/1"))?);
+    let metadata_hash = i64::from_be_bytes(input.array::<8>(&Place("/metadata_hash", "messages/consumer_offsets/streams_group_metadata_value.ksy#/seq/2"))?);
     let tagged_fields = read_message_tags(input).map_err(|error| error.inside("/tagged_fields"))?;
     let unused = input.rest();
     Ok(StreamsGroupMetadataValue { schema_version, epoch, metadata_hash, tagged_fields, unused })
@@ -51,7 +51,7 @@ pub fn read_streams_group_metadata_value<'a>(input: &mut Input<'a>) -> Result<St
 
 /// Writes `streams_group_metadata_value`.
 pub fn write_streams_group_metadata_value(to: &mut Vec<u8>, value: &StreamsGroupMetadataValue<'_>) -> Result<(), Error> {
-    to.extend_from_slice(&fit::<i16>(0, Place("/schema_version", "messages/consumer_offsets/streams_group_metadata_value.ksy#/seq/0"))?.to_be_bytes());
+    to.extend_from_slice(&fit::<i16>(0, &Place("/schema_version", "messages/consumer_offsets/streams_group_metadata_value.ksy#/seq/0"))?.to_be_bytes());
     to.extend_from_slice(&value.epoch.to_be_bytes());
     to.extend_from_slice(&value.metadata_hash.to_be_bytes());
     write_message_tags(to, &value.tagged_fields)?;
@@ -77,9 +77,9 @@ impl ValidatedTopologyEpochTag {
 
 /// Reads `validated_topology_epoch_tag`.
 pub fn read_validated_topology_epoch_tag(input: &mut Input<'_>) -> Result<ValidatedTopologyEpochTag, Error> {
-    let validated_topology_epoch = i32::from_be_bytes(input.array::<4>(Place("/validated_topology_epoch", "messages/consumer_offsets/streams_group_metadata_value.ksy#/types/validated_topology_epoch_tag/seq/0"))?);
+    let validated_topology_epoch = i32::from_be_bytes(input.array::<4>(&Place("/validated_topology_epoch", "messages/consumer_offsets/streams_group_metadata_value.ksy#/types/validated_topology_epoch_tag/seq/0"))?);
     if !input.is_at_end() {
-        return Err(input.trailing(Place("/end", "messages/consumer_offsets/streams_group_metadata_value.ksy#/types/validated_topology_epoch_tag/seq/1")));
+        return Err(input.trailing(&Place("/end", "messages/consumer_offsets/streams_group_metadata_value.ksy#/types/validated_topology_epoch_tag/seq/1")));
     }
     Ok(ValidatedTopologyEpochTag { validated_topology_epoch })
 }
@@ -114,8 +114,8 @@ impl<'a> LastAssignmentConfig<'a> {
 
 /// Reads `last_assignment_config`.
 pub fn read_last_assignment_config<'a>(input: &mut Input<'a>) -> Result<LastAssignmentConfig<'a>, Error> {
-    let key = super::flexible::read_compact_string(input, Place("/key", "messages/consumer_offsets/streams_group_metadata_value.ksy#/types/last_assignment_config/seq/0"))?;
-    let value = super::flexible::read_compact_string(input, Place("/value", "messages/consumer_offsets/streams_group_metadata_value.ksy#/types/last_assignment_config/seq/1"))?;
+    let key = super::flexible::read_compact_string(input, &Place("/key", "messages/consumer_offsets/streams_group_metadata_value.ksy#/types/last_assignment_config/seq/0"))?;
+    let value = super::flexible::read_compact_string(input, &Place("/value", "messages/consumer_offsets/streams_group_metadata_value.ksy#/types/last_assignment_config/seq/1"))?;
     let tagged_fields = super::flexible::read_tagged_fields(input).map_err(|error| error.inside("/tagged_fields"))?;
     Ok(LastAssignmentConfig { key, value, tagged_fields })
 }
@@ -150,9 +150,9 @@ impl<'a> LastAssignmentConfigsTag<'a> {
 /// Reads `last_assignment_configs_tag`.
 pub fn read_last_assignment_configs_tag<'a>(input: &mut Input<'a>) -> Result<LastAssignmentConfigsTag<'a>, Error> {
     let start = input.absolute();
-    let num_last_assignment_configs = super::varint::read_unsigned_varint32(input, Place("/num_last_assignment_configs", "messages/consumer_offsets/streams_group_metadata_value.ksy#/types/last_assignment_configs_tag/seq/0"))?;
+    let num_last_assignment_configs = super::varint::read_unsigned_varint32(input, &Place("/num_last_assignment_configs", "messages/consumer_offsets/streams_group_metadata_value.ksy#/types/last_assignment_configs_tag/seq/0"))?;
     if (i64::from(num_last_assignment_configs) - 1) > (input.left() as i64) {
-        return Err(Error::invalid(start, num_last_assignment_configs, Place("/num_last_assignment_configs", "messages/consumer_offsets/streams_group_metadata_value.ksy#/types/last_assignment_configs_tag/seq/0")));
+        return Err(Error::invalid(start, num_last_assignment_configs, &Place("/num_last_assignment_configs", "messages/consumer_offsets/streams_group_metadata_value.ksy#/types/last_assignment_configs_tag/seq/0")));
     }
     let last_assignment_configs = if (i64::from(num_last_assignment_configs) - 1) >= 0 {
         let mut last_assignment_configs = Vec::with_capacity(input.room(i64::from(num_last_assignment_configs) - 1, 3));
@@ -165,14 +165,14 @@ pub fn read_last_assignment_configs_tag<'a>(input: &mut Input<'a>) -> Result<Las
         None
     };
     if !input.is_at_end() {
-        return Err(input.trailing(Place("/end", "messages/consumer_offsets/streams_group_metadata_value.ksy#/types/last_assignment_configs_tag/seq/2")));
+        return Err(input.trailing(&Place("/end", "messages/consumer_offsets/streams_group_metadata_value.ksy#/types/last_assignment_configs_tag/seq/2")));
     }
     Ok(LastAssignmentConfigsTag { num_last_assignment_configs, last_assignment_configs })
 }
 
 /// Writes `last_assignment_configs_tag`.
 pub fn write_last_assignment_configs_tag(to: &mut Vec<u8>, value: &LastAssignmentConfigsTag<'_>) -> Result<(), Error> {
-    super::varint::write_unsigned_varint32(to, fit((value.last_assignment_configs.as_ref().map_or(-1, |items| items.len() as i64)) + 1, Place("/num_last_assignment_configs", "messages/consumer_offsets/streams_group_metadata_value.ksy#/types/last_assignment_configs_tag/seq/0"))?)?;
+    super::varint::write_unsigned_varint32(to, fit((value.last_assignment_configs.as_ref().map_or(-1, |items| items.len() as i64)) + 1, &Place("/num_last_assignment_configs", "messages/consumer_offsets/streams_group_metadata_value.ksy#/types/last_assignment_configs_tag/seq/0"))?)?;
     if let Some(found) = &value.last_assignment_configs {
         for item in found {
             write_last_assignment_config(to, item)?;
@@ -199,9 +199,9 @@ impl StoredDescriptionTopologyEpochTag {
 
 /// Reads `stored_description_topology_epoch_tag`.
 pub fn read_stored_description_topology_epoch_tag(input: &mut Input<'_>) -> Result<StoredDescriptionTopologyEpochTag, Error> {
-    let stored_description_topology_epoch = i32::from_be_bytes(input.array::<4>(Place("/stored_description_topology_epoch", "messages/consumer_offsets/streams_group_metadata_value.ksy#/types/stored_description_topology_epoch_tag/seq/0"))?);
+    let stored_description_topology_epoch = i32::from_be_bytes(input.array::<4>(&Place("/stored_description_topology_epoch", "messages/consumer_offsets/streams_group_metadata_value.ksy#/types/stored_description_topology_epoch_tag/seq/0"))?);
     if !input.is_at_end() {
-        return Err(input.trailing(Place("/end", "messages/consumer_offsets/streams_group_metadata_value.ksy#/types/stored_description_topology_epoch_tag/seq/1")));
+        return Err(input.trailing(&Place("/end", "messages/consumer_offsets/streams_group_metadata_value.ksy#/types/stored_description_topology_epoch_tag/seq/1")));
     }
     Ok(StoredDescriptionTopologyEpochTag { stored_description_topology_epoch })
 }
@@ -231,9 +231,9 @@ impl FailedDescriptionTopologyEpochTag {
 
 /// Reads `failed_description_topology_epoch_tag`.
 pub fn read_failed_description_topology_epoch_tag(input: &mut Input<'_>) -> Result<FailedDescriptionTopologyEpochTag, Error> {
-    let failed_description_topology_epoch = i32::from_be_bytes(input.array::<4>(Place("/failed_description_topology_epoch", "messages/consumer_offsets/streams_group_metadata_value.ksy#/types/failed_description_topology_epoch_tag/seq/0"))?);
+    let failed_description_topology_epoch = i32::from_be_bytes(input.array::<4>(&Place("/failed_description_topology_epoch", "messages/consumer_offsets/streams_group_metadata_value.ksy#/types/failed_description_topology_epoch_tag/seq/0"))?);
     if !input.is_at_end() {
-        return Err(input.trailing(Place("/end", "messages/consumer_offsets/streams_group_metadata_value.ksy#/types/failed_description_topology_epoch_tag/seq/1")));
+        return Err(input.trailing(&Place("/end", "messages/consumer_offsets/streams_group_metadata_value.ksy#/types/failed_description_topology_epoch_tag/seq/1")));
     }
     Ok(FailedDescriptionTopologyEpochTag { failed_description_topology_epoch })
 }
@@ -294,16 +294,16 @@ impl<'a> MessageTags<'a> {
 /// Reads `message_tags`.
 pub fn read_message_tags<'a>(input: &mut Input<'a>) -> Result<MessageTags<'a>, Error> {
     let start = input.absolute();
-    let num_fields = super::varint::read_unsigned_varint32(input, Place("/num_fields", "messages/consumer_offsets/streams_group_metadata_value.ksy#/types/message_tags/seq/0"))?;
+    let num_fields = super::varint::read_unsigned_varint32(input, &Place("/num_fields", "messages/consumer_offsets/streams_group_metadata_value.ksy#/types/message_tags/seq/0"))?;
     if (i64::from(num_fields) < 0) || (i64::from(num_fields) > (input.left() as i64)) {
-        return Err(Error::invalid(start, num_fields, Place("/num_fields", "messages/consumer_offsets/streams_group_metadata_value.ksy#/types/message_tags/seq/0")));
+        return Err(Error::invalid(start, num_fields, &Place("/num_fields", "messages/consumer_offsets/streams_group_metadata_value.ksy#/types/message_tags/seq/0")));
     }
     let mut fields = Vec::with_capacity(input.room(i64::from(num_fields), 2));
     for _ in 0..i64::from(num_fields) {
         let start = input.absolute();
         let item = read_message_tag(input).map_err(|error| error.inside_item("/fields", fields.len()))?;
         if fields.last().is_some_and(|last: &MessageTag<'_>| item.tag <= last.tag) {
-            let error = Error::invalid(start, item.tag, Place("/tag", "messages/consumer_offsets/streams_group_metadata_value.ksy#/types/message_tag/seq/0"));
+            let error = Error::invalid(start, item.tag, &Place("/tag", "messages/consumer_offsets/streams_group_metadata_value.ksy#/types/message_tag/seq/0"));
             return Err(error.inside_item("/fields", fields.len()));
         }
         fields.push(item);
@@ -313,7 +313,7 @@ pub fn read_message_tags<'a>(input: &mut Input<'a>) -> Result<MessageTags<'a>, E
 
 /// Writes `message_tags`.
 pub fn write_message_tags(to: &mut Vec<u8>, value: &MessageTags<'_>) -> Result<(), Error> {
-    super::varint::write_unsigned_varint32(to, fit(value.fields.len() as i64, Place("/num_fields", "messages/consumer_offsets/streams_group_metadata_value.ksy#/types/message_tags/seq/0"))?)?;
+    super::varint::write_unsigned_varint32(to, fit(value.fields.len() as i64, &Place("/num_fields", "messages/consumer_offsets/streams_group_metadata_value.ksy#/types/message_tags/seq/0"))?)?;
     for item in &value.fields {
         write_message_tag(to, item)?;
     }
@@ -344,13 +344,13 @@ impl<'a> MessageTag<'a> {
 
 /// Reads `message_tag`.
 pub fn read_message_tag<'a>(input: &mut Input<'a>) -> Result<MessageTag<'a>, Error> {
-    let tag = super::varint::read_unsigned_varint32(input, Place("/tag", "messages/consumer_offsets/streams_group_metadata_value.ksy#/types/message_tag/seq/0"))?;
+    let tag = super::varint::read_unsigned_varint32(input, &Place("/tag", "messages/consumer_offsets/streams_group_metadata_value.ksy#/types/message_tag/seq/0"))?;
     let start = input.absolute();
-    let len_content = super::varint::read_unsigned_varint32(input, Place("/len_content", "messages/consumer_offsets/streams_group_metadata_value.ksy#/types/message_tag/seq/1"))?;
+    let len_content = super::varint::read_unsigned_varint32(input, &Place("/len_content", "messages/consumer_offsets/streams_group_metadata_value.ksy#/types/message_tag/seq/1"))?;
     if i64::from(len_content) < 0 {
-        return Err(Error::invalid(start, len_content, Place("/len_content", "messages/consumer_offsets/streams_group_metadata_value.ksy#/types/message_tag/seq/1")));
+        return Err(Error::invalid(start, len_content, &Place("/len_content", "messages/consumer_offsets/streams_group_metadata_value.ksy#/types/message_tag/seq/1")));
     }
-    let content = read_message_tag_content(&mut input.part(i64::from(len_content), Place("/content", "messages/consumer_offsets/streams_group_metadata_value.ksy#/types/message_tag/seq/2"))?, i64::from(tag)).map_err(|error| error.inside("/content"))?;
+    let content = read_message_tag_content(&mut input.part(i64::from(len_content), &Place("/content", "messages/consumer_offsets/streams_group_metadata_value.ksy#/types/message_tag/seq/2"))?, i64::from(tag)).map_err(|error| error.inside("/content"))?;
     Ok(MessageTag { tag, len_content, content })
 }
 
@@ -362,7 +362,7 @@ pub fn write_message_tag(to: &mut Vec<u8>, value: &MessageTag<'_>) -> Result<(),
         let to = &mut content_bytes;
         write_message_tag_content(to, &value.content)?;
     }
-    super::varint::write_unsigned_varint32(to, fit(content_bytes.len() as i64, Place("/len_content", "messages/consumer_offsets/streams_group_metadata_value.ksy#/types/message_tag/seq/1"))?)?;
+    super::varint::write_unsigned_varint32(to, fit(content_bytes.len() as i64, &Place("/len_content", "messages/consumer_offsets/streams_group_metadata_value.ksy#/types/message_tag/seq/1"))?)?;
     to.extend_from_slice(&content_bytes);
     Ok(())
 }

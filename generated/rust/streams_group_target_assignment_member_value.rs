@@ -49,14 +49,14 @@ impl<'a> StreamsGroupTargetAssignmentMemberValue<'a> {
 /// Reads `streams_group_target_assignment_member_value`.
 pub fn read_streams_group_target_assignment_member_value<'a>(input: &mut Input<'a>) -> Result<StreamsGroupTargetAssignmentMemberValue<'a>, Error> {
     let start = input.absolute();
-    let schema_version = i16::from_be_bytes(input.array::<2>(Place("/schema_version", "messages/consumer_offsets/streams_group_target_assignment_member_value.ksy#/seq/0"))?);
+    let schema_version = i16::from_be_bytes(input.array::<2>(&Place("/schema_version", "messages/consumer_offsets/streams_group_target_assignment_member_value.ksy#/seq/0"))?);
     if i64::from(schema_version) != 0 {
-        return Err(Error::invalid(start, schema_version, Place("/schema_version", "messages/consumer_offsets/streams_group_target_assignment_member_value.ksy#/seq/0")));
+        return Err(Error::invalid(start, schema_version, &Place("/schema_version", "messages/consumer_offsets/streams_group_target_assignment_member_value.ksy#/seq/0")));
     }
     let start = input.absolute();
-    let num_active_tasks = super::varint::read_unsigned_varint32(input, Place("/num_active_tasks", "messages/consumer_offsets/streams_group_target_assignment_member_value.ksy#/seq/1"))?;
+    let num_active_tasks = super::varint::read_unsigned_varint32(input, &Place("/num_active_tasks", "messages/consumer_offsets/streams_group_target_assignment_member_value.ksy#/seq/1"))?;
     if (i64::from(num_active_tasks) < 1) || ((i64::from(num_active_tasks) - 1) > (input.left() as i64)) {
-        return Err(Error::invalid(start, num_active_tasks, Place("/num_active_tasks", "messages/consumer_offsets/streams_group_target_assignment_member_value.ksy#/seq/1")));
+        return Err(Error::invalid(start, num_active_tasks, &Place("/num_active_tasks", "messages/consumer_offsets/streams_group_target_assignment_member_value.ksy#/seq/1")));
     }
     let mut active_tasks = Vec::with_capacity(input.room(i64::from(num_active_tasks) - 1, 3));
     for _ in 0..(i64::from(num_active_tasks) - 1) {
@@ -64,9 +64,9 @@ pub fn read_streams_group_target_assignment_member_value<'a>(input: &mut Input<'
         active_tasks.push(item);
     }
     let start = input.absolute();
-    let num_standby_tasks = super::varint::read_unsigned_varint32(input, Place("/num_standby_tasks", "messages/consumer_offsets/streams_group_target_assignment_member_value.ksy#/seq/3"))?;
+    let num_standby_tasks = super::varint::read_unsigned_varint32(input, &Place("/num_standby_tasks", "messages/consumer_offsets/streams_group_target_assignment_member_value.ksy#/seq/3"))?;
     if (i64::from(num_standby_tasks) < 1) || ((i64::from(num_standby_tasks) - 1) > (input.left() as i64)) {
-        return Err(Error::invalid(start, num_standby_tasks, Place("/num_standby_tasks", "messages/consumer_offsets/streams_group_target_assignment_member_value.ksy#/seq/3")));
+        return Err(Error::invalid(start, num_standby_tasks, &Place("/num_standby_tasks", "messages/consumer_offsets/streams_group_target_assignment_member_value.ksy#/seq/3")));
     }
     let mut standby_tasks = Vec::with_capacity(input.room(i64::from(num_standby_tasks) - 1, 3));
     for _ in 0..(i64::from(num_standby_tasks) - 1) {
@@ -74,9 +74,9 @@ pub fn read_streams_group_target_assignment_member_value<'a>(input: &mut Input<'
         standby_tasks.push(item);
     }
     let start = input.absolute();
-    let num_warmup_tasks = super::varint::read_unsigned_varint32(input, Place("/num_warmup_tasks", "messages/consumer_offsets/streams_group_target_assignment_member_value.ksy#/seq/5"))?;
+    let num_warmup_tasks = super::varint::read_unsigned_varint32(input, &Place("/num_warmup_tasks", "messages/consumer_offsets/streams_group_target_assignment_member_value.ksy#/seq/5"))?;
     if (i64::from(num_warmup_tasks) < 1) || ((i64::from(num_warmup_tasks) - 1) > (input.left() as i64)) {
-        return Err(Error::invalid(start, num_warmup_tasks, Place("/num_warmup_tasks", "messages/consumer_offsets/streams_group_target_assignment_member_value.ksy#/seq/5")));
+        return Err(Error::invalid(start, num_warmup_tasks, &Place("/num_warmup_tasks", "messages/consumer_offsets/streams_group_target_assignment_member_value.ksy#/seq/5")));
     }
     let mut warmup_tasks = Vec::with_capacity(input.room(i64::from(num_warmup_tasks) - 1, 3));
     for _ in 0..(i64::from(num_warmup_tasks) - 1) {
@@ -90,16 +90,16 @@ pub fn read_streams_group_target_assignment_member_value<'a>(input: &mut Input<'
 
 /// Writes `streams_group_target_assignment_member_value`.
 pub fn write_streams_group_target_assignment_member_value(to: &mut Vec<u8>, value: &StreamsGroupTargetAssignmentMemberValue<'_>) -> Result<(), Error> {
-    to.extend_from_slice(&fit::<i16>(0, Place("/schema_version", "messages/consumer_offsets/streams_group_target_assignment_member_value.ksy#/seq/0"))?.to_be_bytes());
-    super::varint::write_unsigned_varint32(to, fit((value.active_tasks.len() as i64) + 1, Place("/num_active_tasks", "messages/consumer_offsets/streams_group_target_assignment_member_value.ksy#/seq/1"))?)?;
+    to.extend_from_slice(&fit::<i16>(0, &Place("/schema_version", "messages/consumer_offsets/streams_group_target_assignment_member_value.ksy#/seq/0"))?.to_be_bytes());
+    super::varint::write_unsigned_varint32(to, fit((value.active_tasks.len() as i64) + 1, &Place("/num_active_tasks", "messages/consumer_offsets/streams_group_target_assignment_member_value.ksy#/seq/1"))?)?;
     for item in &value.active_tasks {
         write_task_ids(to, item)?;
     }
-    super::varint::write_unsigned_varint32(to, fit((value.standby_tasks.len() as i64) + 1, Place("/num_standby_tasks", "messages/consumer_offsets/streams_group_target_assignment_member_value.ksy#/seq/3"))?)?;
+    super::varint::write_unsigned_varint32(to, fit((value.standby_tasks.len() as i64) + 1, &Place("/num_standby_tasks", "messages/consumer_offsets/streams_group_target_assignment_member_value.ksy#/seq/3"))?)?;
     for item in &value.standby_tasks {
         write_task_ids(to, item)?;
     }
-    super::varint::write_unsigned_varint32(to, fit((value.warmup_tasks.len() as i64) + 1, Place("/num_warmup_tasks", "messages/consumer_offsets/streams_group_target_assignment_member_value.ksy#/seq/5"))?)?;
+    super::varint::write_unsigned_varint32(to, fit((value.warmup_tasks.len() as i64) + 1, &Place("/num_warmup_tasks", "messages/consumer_offsets/streams_group_target_assignment_member_value.ksy#/seq/5"))?)?;
     for item in &value.warmup_tasks {
         write_task_ids(to, item)?;
     }
@@ -135,15 +135,15 @@ impl<'a> TaskIds<'a> {
 
 /// Reads `task_ids`.
 pub fn read_task_ids<'a>(input: &mut Input<'a>) -> Result<TaskIds<'a>, Error> {
-    let subtopology_id = super::flexible::read_compact_string(input, Place("/subtopology_id", "messages/consumer_offsets/streams_group_target_assignment_member_value.ksy#/types/task_ids/seq/0"))?;
+    let subtopology_id = super::flexible::read_compact_string(input, &Place("/subtopology_id", "messages/consumer_offsets/streams_group_target_assignment_member_value.ksy#/types/task_ids/seq/0"))?;
     let start = input.absolute();
-    let num_partitions = super::varint::read_unsigned_varint32(input, Place("/num_partitions", "messages/consumer_offsets/streams_group_target_assignment_member_value.ksy#/types/task_ids/seq/1"))?;
+    let num_partitions = super::varint::read_unsigned_varint32(input, &Place("/num_partitions", "messages/consumer_offsets/streams_group_target_assignment_member_value.ksy#/types/task_ids/seq/1"))?;
     if (i64::from(num_partitions) < 1) || ((i64::from(num_partitions) - 1) > (input.left() as i64)) {
-        return Err(Error::invalid(start, num_partitions, Place("/num_partitions", "messages/consumer_offsets/streams_group_target_assignment_member_value.ksy#/types/task_ids/seq/1")));
+        return Err(Error::invalid(start, num_partitions, &Place("/num_partitions", "messages/consumer_offsets/streams_group_target_assignment_member_value.ksy#/types/task_ids/seq/1")));
     }
     let mut partitions = Vec::with_capacity(input.room(i64::from(num_partitions) - 1, 4));
     for _ in 0..(i64::from(num_partitions) - 1) {
-        let item = i32::from_be_bytes(input.array::<4>(Place("", "messages/consumer_offsets/streams_group_target_assignment_member_value.ksy#/types/task_ids/seq/2")).map_err(|error| error.inside_item("/partitions", partitions.len()))?);
+        let item = i32::from_be_bytes(input.array::<4>(&Place("", "messages/consumer_offsets/streams_group_target_assignment_member_value.ksy#/types/task_ids/seq/2")).map_err(|error| error.inside_item("/partitions", partitions.len()))?);
         partitions.push(item);
     }
     let tagged_fields = super::flexible::read_tagged_fields(input).map_err(|error| error.inside("/tagged_fields"))?;
@@ -153,7 +153,7 @@ pub fn read_task_ids<'a>(input: &mut Input<'a>) -> Result<TaskIds<'a>, Error> {
 /// Writes `task_ids`.
 pub fn write_task_ids(to: &mut Vec<u8>, value: &TaskIds<'_>) -> Result<(), Error> {
     super::flexible::write_compact_string(to, value.subtopology_id)?;
-    super::varint::write_unsigned_varint32(to, fit((value.partitions.len() as i64) + 1, Place("/num_partitions", "messages/consumer_offsets/streams_group_target_assignment_member_value.ksy#/types/task_ids/seq/1"))?)?;
+    super::varint::write_unsigned_varint32(to, fit((value.partitions.len() as i64) + 1, &Place("/num_partitions", "messages/consumer_offsets/streams_group_target_assignment_member_value.ksy#/types/task_ids/seq/1"))?)?;
     for item in &value.partitions {
         to.extend_from_slice(&item.to_be_bytes());
     }

@@ -31,18 +31,18 @@ impl<'a> StreamsGroupTargetAssignmentMetadataKey<'a> {
 /// Reads `streams_group_target_assignment_metadata_key`.
 pub fn read_streams_group_target_assignment_metadata_key<'a>(input: &mut Input<'a>) -> Result<StreamsGroupTargetAssignmentMetadataKey<'a>, Error> {
     let start = input.absolute();
-    let record_type = i16::from_be_bytes(input.array::<2>(Place("/record_type", "messages/consumer_offsets/streams_group_target_assignment_metadata_key.ksy#/seq/0"))?);
+    let record_type = i16::from_be_bytes(input.array::<2>(&Place("/record_type", "messages/consumer_offsets/streams_group_target_assignment_metadata_key.ksy#/seq/0"))?);
     if i64::from(record_type) != 20 {
-        return Err(Error::invalid(start, record_type, Place("/record_type", "messages/consumer_offsets/streams_group_target_assignment_metadata_key.ksy#/seq/0")));
+        return Err(Error::invalid(start, record_type, &Place("/record_type", "messages/consumer_offsets/streams_group_target_assignment_metadata_key.ksy#/seq/0")));
     }
-    let group_id = super::primitive::read_plain_string(input, Place("/group_id", "messages/consumer_offsets/streams_group_target_assignment_metadata_key.ksy#/seq/1"))?;
+    let group_id = super::primitive::read_plain_string(input, &Place("/group_id", "messages/consumer_offsets/streams_group_target_assignment_metadata_key.ksy#/seq/1"))?;
     let unused = input.rest();
     Ok(StreamsGroupTargetAssignmentMetadataKey { record_type, group_id, unused })
 }
 
 /// Writes `streams_group_target_assignment_metadata_key`.
 pub fn write_streams_group_target_assignment_metadata_key(to: &mut Vec<u8>, value: &StreamsGroupTargetAssignmentMetadataKey<'_>) -> Result<(), Error> {
-    to.extend_from_slice(&fit::<i16>(20, Place("/record_type", "messages/consumer_offsets/streams_group_target_assignment_metadata_key.ksy#/seq/0"))?.to_be_bytes());
+    to.extend_from_slice(&fit::<i16>(20, &Place("/record_type", "messages/consumer_offsets/streams_group_target_assignment_metadata_key.ksy#/seq/0"))?.to_be_bytes());
     super::primitive::write_plain_string(to, value.group_id)?;
     to.extend_from_slice(value.unused);
     Ok(())

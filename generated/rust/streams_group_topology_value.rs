@@ -40,15 +40,15 @@ impl<'a> StreamsGroupTopologyValue<'a> {
 /// Reads `streams_group_topology_value`.
 pub fn read_streams_group_topology_value<'a>(input: &mut Input<'a>) -> Result<StreamsGroupTopologyValue<'a>, Error> {
     let start = input.absolute();
-    let schema_version = i16::from_be_bytes(input.array::<2>(Place("/schema_version", "messages/consumer_offsets/streams_group_topology_value.ksy#/seq/0"))?);
+    let schema_version = i16::from_be_bytes(input.array::<2>(&Place("/schema_version", "messages/consumer_offsets/streams_group_topology_value.ksy#/seq/0"))?);
     if i64::from(schema_version) != 0 {
-        return Err(Error::invalid(start, schema_version, Place("/schema_version", "messages/consumer_offsets/streams_group_topology_value.ksy#/seq/0")));
+        return Err(Error::invalid(start, schema_version, &Place("/schema_version", "messages/consumer_offsets/streams_group_topology_value.ksy#/seq/0")));
     }
-    let epoch = i32::from_be_bytes(input.array::<4>(Place("/epoch", "messages/consumer_offsets/streams_group_topology_value.ksy#/seq/1"))?);
+    let epoch = i32::from_be_bytes(input.array::<4>(&Place("/epoch", "messages/consumer_offsets/streams_group_topology_value.ksy#/seq/1"))?);
     let start = input.absolute();
-    let num_subtopologies = super::varint::read_unsigned_varint32(input, Place("/num_subtopologies", "messages/consumer_offsets/streams_group_topology_value.ksy#/seq/2"))?;
+    let num_subtopologies = super::varint::read_unsigned_varint32(input, &Place("/num_subtopologies", "messages/consumer_offsets/streams_group_topology_value.ksy#/seq/2"))?;
     if (i64::from(num_subtopologies) < 1) || ((i64::from(num_subtopologies) - 1) > (input.left() as i64)) {
-        return Err(Error::invalid(start, num_subtopologies, Place("/num_subtopologies", "messages/consumer_offsets/streams_group_topology_value.ksy#/seq/2")));
+        return Err(Error::invalid(start, num_subtopologies, &Place("/num_subtopologies", "messages/consumer_offsets/streams_group_topology_value.ksy#/seq/2")));
     }
     let mut subtopologies = Vec::with_capacity(input.room(i64::from(num_subtopologies) - 1, 8));
     for _ in 0..(i64::from(num_subtopologies) - 1) {
@@ -62,9 +62,9 @@ pub fn read_streams_group_topology_value<'a>(input: &mut Input<'a>) -> Result<St
 
 /// Writes `streams_group_topology_value`.
 pub fn write_streams_group_topology_value(to: &mut Vec<u8>, value: &StreamsGroupTopologyValue<'_>) -> Result<(), Error> {
-    to.extend_from_slice(&fit::<i16>(0, Place("/schema_version", "messages/consumer_offsets/streams_group_topology_value.ksy#/seq/0"))?.to_be_bytes());
+    to.extend_from_slice(&fit::<i16>(0, &Place("/schema_version", "messages/consumer_offsets/streams_group_topology_value.ksy#/seq/0"))?.to_be_bytes());
     to.extend_from_slice(&value.epoch.to_be_bytes());
-    super::varint::write_unsigned_varint32(to, fit((value.subtopologies.len() as i64) + 1, Place("/num_subtopologies", "messages/consumer_offsets/streams_group_topology_value.ksy#/seq/2"))?)?;
+    super::varint::write_unsigned_varint32(to, fit((value.subtopologies.len() as i64) + 1, &Place("/num_subtopologies", "messages/consumer_offsets/streams_group_topology_value.ksy#/seq/2"))?)?;
     for item in &value.subtopologies {
         write_subtopology(to, item)?;
     }
@@ -130,31 +130,31 @@ impl<'a> Subtopology<'a> {
 
 /// Reads `subtopology`.
 pub fn read_subtopology<'a>(input: &mut Input<'a>) -> Result<Subtopology<'a>, Error> {
-    let subtopology_id = super::flexible::read_compact_string(input, Place("/subtopology_id", "messages/consumer_offsets/streams_group_topology_value.ksy#/types/subtopology/seq/0"))?;
+    let subtopology_id = super::flexible::read_compact_string(input, &Place("/subtopology_id", "messages/consumer_offsets/streams_group_topology_value.ksy#/types/subtopology/seq/0"))?;
     let start = input.absolute();
-    let num_source_topics = super::varint::read_unsigned_varint32(input, Place("/num_source_topics", "messages/consumer_offsets/streams_group_topology_value.ksy#/types/subtopology/seq/1"))?;
+    let num_source_topics = super::varint::read_unsigned_varint32(input, &Place("/num_source_topics", "messages/consumer_offsets/streams_group_topology_value.ksy#/types/subtopology/seq/1"))?;
     if (i64::from(num_source_topics) < 1) || ((i64::from(num_source_topics) - 1) > (input.left() as i64)) {
-        return Err(Error::invalid(start, num_source_topics, Place("/num_source_topics", "messages/consumer_offsets/streams_group_topology_value.ksy#/types/subtopology/seq/1")));
+        return Err(Error::invalid(start, num_source_topics, &Place("/num_source_topics", "messages/consumer_offsets/streams_group_topology_value.ksy#/types/subtopology/seq/1")));
     }
     let mut source_topics = Vec::with_capacity(input.room(i64::from(num_source_topics) - 1, 1));
     for _ in 0..(i64::from(num_source_topics) - 1) {
-        let item = super::flexible::read_compact_string(input, Place("", "messages/consumer_offsets/streams_group_topology_value.ksy#/types/subtopology/seq/2")).map_err(|error| error.inside_item("/source_topics", source_topics.len()))?;
+        let item = super::flexible::read_compact_string(input, &Place("", "messages/consumer_offsets/streams_group_topology_value.ksy#/types/subtopology/seq/2")).map_err(|error| error.inside_item("/source_topics", source_topics.len()))?;
         source_topics.push(item);
     }
     let start = input.absolute();
-    let num_source_topic_regex = super::varint::read_unsigned_varint32(input, Place("/num_source_topic_regex", "messages/consumer_offsets/streams_group_topology_value.ksy#/types/subtopology/seq/3"))?;
+    let num_source_topic_regex = super::varint::read_unsigned_varint32(input, &Place("/num_source_topic_regex", "messages/consumer_offsets/streams_group_topology_value.ksy#/types/subtopology/seq/3"))?;
     if (i64::from(num_source_topic_regex) < 1) || ((i64::from(num_source_topic_regex) - 1) > (input.left() as i64)) {
-        return Err(Error::invalid(start, num_source_topic_regex, Place("/num_source_topic_regex", "messages/consumer_offsets/streams_group_topology_value.ksy#/types/subtopology/seq/3")));
+        return Err(Error::invalid(start, num_source_topic_regex, &Place("/num_source_topic_regex", "messages/consumer_offsets/streams_group_topology_value.ksy#/types/subtopology/seq/3")));
     }
     let mut source_topic_regex = Vec::with_capacity(input.room(i64::from(num_source_topic_regex) - 1, 1));
     for _ in 0..(i64::from(num_source_topic_regex) - 1) {
-        let item = super::flexible::read_compact_string(input, Place("", "messages/consumer_offsets/streams_group_topology_value.ksy#/types/subtopology/seq/4")).map_err(|error| error.inside_item("/source_topic_regex", source_topic_regex.len()))?;
+        let item = super::flexible::read_compact_string(input, &Place("", "messages/consumer_offsets/streams_group_topology_value.ksy#/types/subtopology/seq/4")).map_err(|error| error.inside_item("/source_topic_regex", source_topic_regex.len()))?;
         source_topic_regex.push(item);
     }
     let start = input.absolute();
-    let num_state_changelog_topics = super::varint::read_unsigned_varint32(input, Place("/num_state_changelog_topics", "messages/consumer_offsets/streams_group_topology_value.ksy#/types/subtopology/seq/5"))?;
+    let num_state_changelog_topics = super::varint::read_unsigned_varint32(input, &Place("/num_state_changelog_topics", "messages/consumer_offsets/streams_group_topology_value.ksy#/types/subtopology/seq/5"))?;
     if (i64::from(num_state_changelog_topics) < 1) || ((i64::from(num_state_changelog_topics) - 1) > (input.left() as i64)) {
-        return Err(Error::invalid(start, num_state_changelog_topics, Place("/num_state_changelog_topics", "messages/consumer_offsets/streams_group_topology_value.ksy#/types/subtopology/seq/5")));
+        return Err(Error::invalid(start, num_state_changelog_topics, &Place("/num_state_changelog_topics", "messages/consumer_offsets/streams_group_topology_value.ksy#/types/subtopology/seq/5")));
     }
     let mut state_changelog_topics = Vec::with_capacity(input.room(i64::from(num_state_changelog_topics) - 1, 9));
     for _ in 0..(i64::from(num_state_changelog_topics) - 1) {
@@ -162,19 +162,19 @@ pub fn read_subtopology<'a>(input: &mut Input<'a>) -> Result<Subtopology<'a>, Er
         state_changelog_topics.push(item);
     }
     let start = input.absolute();
-    let num_repartition_sink_topics = super::varint::read_unsigned_varint32(input, Place("/num_repartition_sink_topics", "messages/consumer_offsets/streams_group_topology_value.ksy#/types/subtopology/seq/7"))?;
+    let num_repartition_sink_topics = super::varint::read_unsigned_varint32(input, &Place("/num_repartition_sink_topics", "messages/consumer_offsets/streams_group_topology_value.ksy#/types/subtopology/seq/7"))?;
     if (i64::from(num_repartition_sink_topics) < 1) || ((i64::from(num_repartition_sink_topics) - 1) > (input.left() as i64)) {
-        return Err(Error::invalid(start, num_repartition_sink_topics, Place("/num_repartition_sink_topics", "messages/consumer_offsets/streams_group_topology_value.ksy#/types/subtopology/seq/7")));
+        return Err(Error::invalid(start, num_repartition_sink_topics, &Place("/num_repartition_sink_topics", "messages/consumer_offsets/streams_group_topology_value.ksy#/types/subtopology/seq/7")));
     }
     let mut repartition_sink_topics = Vec::with_capacity(input.room(i64::from(num_repartition_sink_topics) - 1, 1));
     for _ in 0..(i64::from(num_repartition_sink_topics) - 1) {
-        let item = super::flexible::read_compact_string(input, Place("", "messages/consumer_offsets/streams_group_topology_value.ksy#/types/subtopology/seq/8")).map_err(|error| error.inside_item("/repartition_sink_topics", repartition_sink_topics.len()))?;
+        let item = super::flexible::read_compact_string(input, &Place("", "messages/consumer_offsets/streams_group_topology_value.ksy#/types/subtopology/seq/8")).map_err(|error| error.inside_item("/repartition_sink_topics", repartition_sink_topics.len()))?;
         repartition_sink_topics.push(item);
     }
     let start = input.absolute();
-    let num_repartition_source_topics = super::varint::read_unsigned_varint32(input, Place("/num_repartition_source_topics", "messages/consumer_offsets/streams_group_topology_value.ksy#/types/subtopology/seq/9"))?;
+    let num_repartition_source_topics = super::varint::read_unsigned_varint32(input, &Place("/num_repartition_source_topics", "messages/consumer_offsets/streams_group_topology_value.ksy#/types/subtopology/seq/9"))?;
     if (i64::from(num_repartition_source_topics) < 1) || ((i64::from(num_repartition_source_topics) - 1) > (input.left() as i64)) {
-        return Err(Error::invalid(start, num_repartition_source_topics, Place("/num_repartition_source_topics", "messages/consumer_offsets/streams_group_topology_value.ksy#/types/subtopology/seq/9")));
+        return Err(Error::invalid(start, num_repartition_source_topics, &Place("/num_repartition_source_topics", "messages/consumer_offsets/streams_group_topology_value.ksy#/types/subtopology/seq/9")));
     }
     let mut repartition_source_topics = Vec::with_capacity(input.room(i64::from(num_repartition_source_topics) - 1, 9));
     for _ in 0..(i64::from(num_repartition_source_topics) - 1) {
@@ -182,9 +182,9 @@ pub fn read_subtopology<'a>(input: &mut Input<'a>) -> Result<Subtopology<'a>, Er
         repartition_source_topics.push(item);
     }
     let start = input.absolute();
-    let num_copartition_groups = super::varint::read_unsigned_varint32(input, Place("/num_copartition_groups", "messages/consumer_offsets/streams_group_topology_value.ksy#/types/subtopology/seq/11"))?;
+    let num_copartition_groups = super::varint::read_unsigned_varint32(input, &Place("/num_copartition_groups", "messages/consumer_offsets/streams_group_topology_value.ksy#/types/subtopology/seq/11"))?;
     if (i64::from(num_copartition_groups) < 1) || ((i64::from(num_copartition_groups) - 1) > (input.left() as i64)) {
-        return Err(Error::invalid(start, num_copartition_groups, Place("/num_copartition_groups", "messages/consumer_offsets/streams_group_topology_value.ksy#/types/subtopology/seq/11")));
+        return Err(Error::invalid(start, num_copartition_groups, &Place("/num_copartition_groups", "messages/consumer_offsets/streams_group_topology_value.ksy#/types/subtopology/seq/11")));
     }
     let mut copartition_groups = Vec::with_capacity(input.room(i64::from(num_copartition_groups) - 1, 4));
     for _ in 0..(i64::from(num_copartition_groups) - 1) {
@@ -198,27 +198,27 @@ pub fn read_subtopology<'a>(input: &mut Input<'a>) -> Result<Subtopology<'a>, Er
 /// Writes `subtopology`.
 pub fn write_subtopology(to: &mut Vec<u8>, value: &Subtopology<'_>) -> Result<(), Error> {
     super::flexible::write_compact_string(to, value.subtopology_id)?;
-    super::varint::write_unsigned_varint32(to, fit((value.source_topics.len() as i64) + 1, Place("/num_source_topics", "messages/consumer_offsets/streams_group_topology_value.ksy#/types/subtopology/seq/1"))?)?;
+    super::varint::write_unsigned_varint32(to, fit((value.source_topics.len() as i64) + 1, &Place("/num_source_topics", "messages/consumer_offsets/streams_group_topology_value.ksy#/types/subtopology/seq/1"))?)?;
     for item in &value.source_topics {
         super::flexible::write_compact_string(to, *item)?;
     }
-    super::varint::write_unsigned_varint32(to, fit((value.source_topic_regex.len() as i64) + 1, Place("/num_source_topic_regex", "messages/consumer_offsets/streams_group_topology_value.ksy#/types/subtopology/seq/3"))?)?;
+    super::varint::write_unsigned_varint32(to, fit((value.source_topic_regex.len() as i64) + 1, &Place("/num_source_topic_regex", "messages/consumer_offsets/streams_group_topology_value.ksy#/types/subtopology/seq/3"))?)?;
     for item in &value.source_topic_regex {
         super::flexible::write_compact_string(to, *item)?;
     }
-    super::varint::write_unsigned_varint32(to, fit((value.state_changelog_topics.len() as i64) + 1, Place("/num_state_changelog_topics", "messages/consumer_offsets/streams_group_topology_value.ksy#/types/subtopology/seq/5"))?)?;
+    super::varint::write_unsigned_varint32(to, fit((value.state_changelog_topics.len() as i64) + 1, &Place("/num_state_changelog_topics", "messages/consumer_offsets/streams_group_topology_value.ksy#/types/subtopology/seq/5"))?)?;
     for item in &value.state_changelog_topics {
         write_topic_info(to, item)?;
     }
-    super::varint::write_unsigned_varint32(to, fit((value.repartition_sink_topics.len() as i64) + 1, Place("/num_repartition_sink_topics", "messages/consumer_offsets/streams_group_topology_value.ksy#/types/subtopology/seq/7"))?)?;
+    super::varint::write_unsigned_varint32(to, fit((value.repartition_sink_topics.len() as i64) + 1, &Place("/num_repartition_sink_topics", "messages/consumer_offsets/streams_group_topology_value.ksy#/types/subtopology/seq/7"))?)?;
     for item in &value.repartition_sink_topics {
         super::flexible::write_compact_string(to, *item)?;
     }
-    super::varint::write_unsigned_varint32(to, fit((value.repartition_source_topics.len() as i64) + 1, Place("/num_repartition_source_topics", "messages/consumer_offsets/streams_group_topology_value.ksy#/types/subtopology/seq/9"))?)?;
+    super::varint::write_unsigned_varint32(to, fit((value.repartition_source_topics.len() as i64) + 1, &Place("/num_repartition_source_topics", "messages/consumer_offsets/streams_group_topology_value.ksy#/types/subtopology/seq/9"))?)?;
     for item in &value.repartition_source_topics {
         write_topic_info(to, item)?;
     }
-    super::varint::write_unsigned_varint32(to, fit((value.copartition_groups.len() as i64) + 1, Place("/num_copartition_groups", "messages/consumer_offsets/streams_group_topology_value.ksy#/types/subtopology/seq/11"))?)?;
+    super::varint::write_unsigned_varint32(to, fit((value.copartition_groups.len() as i64) + 1, &Place("/num_copartition_groups", "messages/consumer_offsets/streams_group_topology_value.ksy#/types/subtopology/seq/11"))?)?;
     for item in &value.copartition_groups {
         write_copartition_group(to, item)?;
     }
@@ -259,13 +259,13 @@ impl<'a> TopicInfo<'a> {
 
 /// Reads `topic_info`.
 pub fn read_topic_info<'a>(input: &mut Input<'a>) -> Result<TopicInfo<'a>, Error> {
-    let name = super::flexible::read_compact_string(input, Place("/name", "messages/consumer_offsets/streams_group_topology_value.ksy#/types/topic_info/seq/0"))?;
-    let partitions = i32::from_be_bytes(input.array::<4>(Place("/partitions", "messages/consumer_offsets/streams_group_topology_value.ksy#/types/topic_info/seq/1"))?);
-    let replication_factor = i16::from_be_bytes(input.array::<2>(Place("/replication_factor", "messages/consumer_offsets/streams_group_topology_value.ksy#/types/topic_info/seq/2"))?);
+    let name = super::flexible::read_compact_string(input, &Place("/name", "messages/consumer_offsets/streams_group_topology_value.ksy#/types/topic_info/seq/0"))?;
+    let partitions = i32::from_be_bytes(input.array::<4>(&Place("/partitions", "messages/consumer_offsets/streams_group_topology_value.ksy#/types/topic_info/seq/1"))?);
+    let replication_factor = i16::from_be_bytes(input.array::<2>(&Place("/replication_factor", "messages/consumer_offsets/streams_group_topology_value.ksy#/types/topic_info/seq/2"))?);
     let start = input.absolute();
-    let num_topic_configs = super::varint::read_unsigned_varint32(input, Place("/num_topic_configs", "messages/consumer_offsets/streams_group_topology_value.ksy#/types/topic_info/seq/3"))?;
+    let num_topic_configs = super::varint::read_unsigned_varint32(input, &Place("/num_topic_configs", "messages/consumer_offsets/streams_group_topology_value.ksy#/types/topic_info/seq/3"))?;
     if (i64::from(num_topic_configs) < 1) || ((i64::from(num_topic_configs) - 1) > (input.left() as i64)) {
-        return Err(Error::invalid(start, num_topic_configs, Place("/num_topic_configs", "messages/consumer_offsets/streams_group_topology_value.ksy#/types/topic_info/seq/3")));
+        return Err(Error::invalid(start, num_topic_configs, &Place("/num_topic_configs", "messages/consumer_offsets/streams_group_topology_value.ksy#/types/topic_info/seq/3")));
     }
     let mut topic_configs = Vec::with_capacity(input.room(i64::from(num_topic_configs) - 1, 3));
     for _ in 0..(i64::from(num_topic_configs) - 1) {
@@ -281,7 +281,7 @@ pub fn write_topic_info(to: &mut Vec<u8>, value: &TopicInfo<'_>) -> Result<(), E
     super::flexible::write_compact_string(to, value.name)?;
     to.extend_from_slice(&value.partitions.to_be_bytes());
     to.extend_from_slice(&value.replication_factor.to_be_bytes());
-    super::varint::write_unsigned_varint32(to, fit((value.topic_configs.len() as i64) + 1, Place("/num_topic_configs", "messages/consumer_offsets/streams_group_topology_value.ksy#/types/topic_info/seq/3"))?)?;
+    super::varint::write_unsigned_varint32(to, fit((value.topic_configs.len() as i64) + 1, &Place("/num_topic_configs", "messages/consumer_offsets/streams_group_topology_value.ksy#/types/topic_info/seq/3"))?)?;
     for item in &value.topic_configs {
         write_topic_config(to, item)?;
     }
@@ -313,8 +313,8 @@ impl<'a> TopicConfig<'a> {
 
 /// Reads `topic_config`.
 pub fn read_topic_config<'a>(input: &mut Input<'a>) -> Result<TopicConfig<'a>, Error> {
-    let key = super::flexible::read_compact_string(input, Place("/key", "messages/consumer_offsets/streams_group_topology_value.ksy#/types/topic_config/seq/0"))?;
-    let value = super::flexible::read_compact_string(input, Place("/value", "messages/consumer_offsets/streams_group_topology_value.ksy#/types/topic_config/seq/1"))?;
+    let key = super::flexible::read_compact_string(input, &Place("/key", "messages/consumer_offsets/streams_group_topology_value.ksy#/types/topic_config/seq/0"))?;
+    let value = super::flexible::read_compact_string(input, &Place("/value", "messages/consumer_offsets/streams_group_topology_value.ksy#/types/topic_config/seq/1"))?;
     let tagged_fields = super::flexible::read_tagged_fields(input).map_err(|error| error.inside("/tagged_fields"))?;
     Ok(TopicConfig { key, value, tagged_fields })
 }
@@ -364,33 +364,33 @@ impl<'a> CopartitionGroup<'a> {
 /// Reads `copartition_group`.
 pub fn read_copartition_group<'a>(input: &mut Input<'a>) -> Result<CopartitionGroup<'a>, Error> {
     let start = input.absolute();
-    let num_source_topics = super::varint::read_unsigned_varint32(input, Place("/num_source_topics", "messages/consumer_offsets/streams_group_topology_value.ksy#/types/copartition_group/seq/0"))?;
+    let num_source_topics = super::varint::read_unsigned_varint32(input, &Place("/num_source_topics", "messages/consumer_offsets/streams_group_topology_value.ksy#/types/copartition_group/seq/0"))?;
     if (i64::from(num_source_topics) < 1) || ((i64::from(num_source_topics) - 1) > (input.left() as i64)) {
-        return Err(Error::invalid(start, num_source_topics, Place("/num_source_topics", "messages/consumer_offsets/streams_group_topology_value.ksy#/types/copartition_group/seq/0")));
+        return Err(Error::invalid(start, num_source_topics, &Place("/num_source_topics", "messages/consumer_offsets/streams_group_topology_value.ksy#/types/copartition_group/seq/0")));
     }
     let mut source_topics = Vec::with_capacity(input.room(i64::from(num_source_topics) - 1, 2));
     for _ in 0..(i64::from(num_source_topics) - 1) {
-        let item = i16::from_be_bytes(input.array::<2>(Place("", "messages/consumer_offsets/streams_group_topology_value.ksy#/types/copartition_group/seq/1")).map_err(|error| error.inside_item("/source_topics", source_topics.len()))?);
+        let item = i16::from_be_bytes(input.array::<2>(&Place("", "messages/consumer_offsets/streams_group_topology_value.ksy#/types/copartition_group/seq/1")).map_err(|error| error.inside_item("/source_topics", source_topics.len()))?);
         source_topics.push(item);
     }
     let start = input.absolute();
-    let num_source_topic_regex = super::varint::read_unsigned_varint32(input, Place("/num_source_topic_regex", "messages/consumer_offsets/streams_group_topology_value.ksy#/types/copartition_group/seq/2"))?;
+    let num_source_topic_regex = super::varint::read_unsigned_varint32(input, &Place("/num_source_topic_regex", "messages/consumer_offsets/streams_group_topology_value.ksy#/types/copartition_group/seq/2"))?;
     if (i64::from(num_source_topic_regex) < 1) || ((i64::from(num_source_topic_regex) - 1) > (input.left() as i64)) {
-        return Err(Error::invalid(start, num_source_topic_regex, Place("/num_source_topic_regex", "messages/consumer_offsets/streams_group_topology_value.ksy#/types/copartition_group/seq/2")));
+        return Err(Error::invalid(start, num_source_topic_regex, &Place("/num_source_topic_regex", "messages/consumer_offsets/streams_group_topology_value.ksy#/types/copartition_group/seq/2")));
     }
     let mut source_topic_regex = Vec::with_capacity(input.room(i64::from(num_source_topic_regex) - 1, 2));
     for _ in 0..(i64::from(num_source_topic_regex) - 1) {
-        let item = i16::from_be_bytes(input.array::<2>(Place("", "messages/consumer_offsets/streams_group_topology_value.ksy#/types/copartition_group/seq/3")).map_err(|error| error.inside_item("/source_topic_regex", source_topic_regex.len()))?);
+        let item = i16::from_be_bytes(input.array::<2>(&Place("", "messages/consumer_offsets/streams_group_topology_value.ksy#/types/copartition_group/seq/3")).map_err(|error| error.inside_item("/source_topic_regex", source_topic_regex.len()))?);
         source_topic_regex.push(item);
     }
     let start = input.absolute();
-    let num_repartition_source_topics = super::varint::read_unsigned_varint32(input, Place("/num_repartition_source_topics", "messages/consumer_offsets/streams_group_topology_value.ksy#/types/copartition_group/seq/4"))?;
+    let num_repartition_source_topics = super::varint::read_unsigned_varint32(input, &Place("/num_repartition_source_topics", "messages/consumer_offsets/streams_group_topology_value.ksy#/types/copartition_group/seq/4"))?;
     if (i64::from(num_repartition_source_topics) < 1) || ((i64::from(num_repartition_source_topics) - 1) > (input.left() as i64)) {
-        return Err(Error::invalid(start, num_repartition_source_topics, Place("/num_repartition_source_topics", "messages/consumer_offsets/streams_group_topology_value.ksy#/types/copartition_group/seq/4")));
+        return Err(Error::invalid(start, num_repartition_source_topics, &Place("/num_repartition_source_topics", "messages/consumer_offsets/streams_group_topology_value.ksy#/types/copartition_group/seq/4")));
     }
     let mut repartition_source_topics = Vec::with_capacity(input.room(i64::from(num_repartition_source_topics) - 1, 2));
     for _ in 0..(i64::from(num_repartition_source_topics) - 1) {
-        let item = i16::from_be_bytes(input.array::<2>(Place("", "messages/consumer_offsets/streams_group_topology_value.ksy#/types/copartition_group/seq/5")).map_err(|error| error.inside_item("/repartition_source_topics", repartition_source_topics.len()))?);
+        let item = i16::from_be_bytes(input.array::<2>(&Place("", "messages/consumer_offsets/streams_group_topology_value.ksy#/types/copartition_group/seq/5")).map_err(|error| error.inside_item("/repartition_source_topics", repartition_source_topics.len()))?);
         repartition_source_topics.push(item);
     }
     let tagged_fields = super::flexible::read_tagged_fields(input).map_err(|error| error.inside("/tagged_fields"))?;
@@ -399,15 +399,15 @@ pub fn read_copartition_group<'a>(input: &mut Input<'a>) -> Result<CopartitionGr
 
 /// Writes `copartition_group`.
 pub fn write_copartition_group(to: &mut Vec<u8>, value: &CopartitionGroup<'_>) -> Result<(), Error> {
-    super::varint::write_unsigned_varint32(to, fit((value.source_topics.len() as i64) + 1, Place("/num_source_topics", "messages/consumer_offsets/streams_group_topology_value.ksy#/types/copartition_group/seq/0"))?)?;
+    super::varint::write_unsigned_varint32(to, fit((value.source_topics.len() as i64) + 1, &Place("/num_source_topics", "messages/consumer_offsets/streams_group_topology_value.ksy#/types/copartition_group/seq/0"))?)?;
     for item in &value.source_topics {
         to.extend_from_slice(&item.to_be_bytes());
     }
-    super::varint::write_unsigned_varint32(to, fit((value.source_topic_regex.len() as i64) + 1, Place("/num_source_topic_regex", "messages/consumer_offsets/streams_group_topology_value.ksy#/types/copartition_group/seq/2"))?)?;
+    super::varint::write_unsigned_varint32(to, fit((value.source_topic_regex.len() as i64) + 1, &Place("/num_source_topic_regex", "messages/consumer_offsets/streams_group_topology_value.ksy#/types/copartition_group/seq/2"))?)?;
     for item in &value.source_topic_regex {
         to.extend_from_slice(&item.to_be_bytes());
     }
-    super::varint::write_unsigned_varint32(to, fit((value.repartition_source_topics.len() as i64) + 1, Place("/num_repartition_source_topics", "messages/consumer_offsets/streams_group_topology_value.ksy#/types/copartition_group/seq/4"))?)?;
+    super::varint::write_unsigned_varint32(to, fit((value.repartition_source_topics.len() as i64) + 1, &Place("/num_repartition_source_topics", "messages/consumer_offsets/streams_group_topology_value.ksy#/types/copartition_group/seq/4"))?)?;
     for item in &value.repartition_source_topics {
         to.extend_from_slice(&item.to_be_bytes());
     }

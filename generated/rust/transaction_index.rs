@@ -76,14 +76,14 @@ impl AbortedTransaction {
 /// Reads `aborted_transaction`.
 pub fn read_aborted_transaction(input: &mut Input<'_>) -> Result<AbortedTransaction, Error> {
     let start = input.absolute();
-    let version = i16::from_be_bytes(input.array::<2>(Place("/version", "transaction_index.ksy#/types/aborted_transaction/seq/0"))?);
+    let version = i16::from_be_bytes(input.array::<2>(&Place("/version", "transaction_index.ksy#/types/aborted_transaction/seq/0"))?);
     if i64::from(version) > 255 {
-        return Err(Error::invalid(start, version, Place("/version", "transaction_index.ksy#/types/aborted_transaction/seq/0")));
+        return Err(Error::invalid(start, version, &Place("/version", "transaction_index.ksy#/types/aborted_transaction/seq/0")));
     }
-    let producer_id = i64::from_be_bytes(input.array::<8>(Place("/producer_id", "transaction_index.ksy#/types/aborted_transaction/seq/1"))?);
-    let first_offset = i64::from_be_bytes(input.array::<8>(Place("/first_offset", "transaction_index.ksy#/types/aborted_transaction/seq/2"))?);
-    let last_offset = i64::from_be_bytes(input.array::<8>(Place("/last_offset", "transaction_index.ksy#/types/aborted_transaction/seq/3"))?);
-    let last_stable_offset = i64::from_be_bytes(input.array::<8>(Place("/last_stable_offset", "transaction_index.ksy#/types/aborted_transaction/seq/4"))?);
+    let producer_id = i64::from_be_bytes(input.array::<8>(&Place("/producer_id", "transaction_index.ksy#/types/aborted_transaction/seq/1"))?);
+    let first_offset = i64::from_be_bytes(input.array::<8>(&Place("/first_offset", "transaction_index.ksy#/types/aborted_transaction/seq/2"))?);
+    let last_offset = i64::from_be_bytes(input.array::<8>(&Place("/last_offset", "transaction_index.ksy#/types/aborted_transaction/seq/3"))?);
+    let last_stable_offset = i64::from_be_bytes(input.array::<8>(&Place("/last_stable_offset", "transaction_index.ksy#/types/aborted_transaction/seq/4"))?);
     Ok(AbortedTransaction { version, producer_id, first_offset, last_offset, last_stable_offset })
 }
 

@@ -31,18 +31,18 @@ impl<'a> TransactionLogKey<'a> {
 /// Reads `transaction_log_key`.
 pub fn read_transaction_log_key<'a>(input: &mut Input<'a>) -> Result<TransactionLogKey<'a>, Error> {
     let start = input.absolute();
-    let record_type = i16::from_be_bytes(input.array::<2>(Place("/record_type", "messages/transaction_state/transaction_log_key.ksy#/seq/0"))?);
+    let record_type = i16::from_be_bytes(input.array::<2>(&Place("/record_type", "messages/transaction_state/transaction_log_key.ksy#/seq/0"))?);
     if i64::from(record_type) != 0 {
-        return Err(Error::invalid(start, record_type, Place("/record_type", "messages/transaction_state/transaction_log_key.ksy#/seq/0")));
+        return Err(Error::invalid(start, record_type, &Place("/record_type", "messages/transaction_state/transaction_log_key.ksy#/seq/0")));
     }
-    let transactional_id = super::primitive::read_plain_string(input, Place("/transactional_id", "messages/transaction_state/transaction_log_key.ksy#/seq/1"))?;
+    let transactional_id = super::primitive::read_plain_string(input, &Place("/transactional_id", "messages/transaction_state/transaction_log_key.ksy#/seq/1"))?;
     let unused = input.rest();
     Ok(TransactionLogKey { record_type, transactional_id, unused })
 }
 
 /// Writes `transaction_log_key`.
 pub fn write_transaction_log_key(to: &mut Vec<u8>, value: &TransactionLogKey<'_>) -> Result<(), Error> {
-    to.extend_from_slice(&fit::<i16>(0, Place("/record_type", "messages/transaction_state/transaction_log_key.ksy#/seq/0"))?.to_be_bytes());
+    to.extend_from_slice(&fit::<i16>(0, &Place("/record_type", "messages/transaction_state/transaction_log_key.ksy#/seq/0"))?.to_be_bytes());
     super::primitive::write_plain_string(to, value.transactional_id)?;
     to.extend_from_slice(value.unused);
     Ok(())

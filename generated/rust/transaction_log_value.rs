@@ -31,12 +31,12 @@ impl<'a> TransactionLogValue<'a> {
 /// Reads `transaction_log_value`.
 pub fn read_transaction_log_value<'a>(input: &mut Input<'a>) -> Result<TransactionLogValue<'a>, Error> {
     let start = input.absolute();
-    let schema_version = i16::from_be_bytes(input.array::<2>(Place("/schema_version", "messages/transaction_state/transaction_log_value.ksy#/seq/0"))?);
+    let schema_version = i16::from_be_bytes(input.array::<2>(&Place("/schema_version", "messages/transaction_state/transaction_log_value.ksy#/seq/0"))?);
     if i64::from(schema_version) < 0 {
-        return Err(Error::invalid(start, schema_version, Place("/schema_version", "messages/transaction_state/transaction_log_value.ksy#/seq/0")));
+        return Err(Error::invalid(start, schema_version, &Place("/schema_version", "messages/transaction_state/transaction_log_value.ksy#/seq/0")));
     }
     if i64::from(schema_version) > 1 {
-        return Err(Error::invalid(start, schema_version, Place("/schema_version", "messages/transaction_state/transaction_log_value.ksy#/seq/0")));
+        return Err(Error::invalid(start, schema_version, &Place("/schema_version", "messages/transaction_state/transaction_log_value.ksy#/seq/0")));
     }
     let body = read_versioned_body(input, i64::from(schema_version)).map_err(|error| error.inside("/body"))?;
     let unused = input.rest();
@@ -75,15 +75,15 @@ impl<'a> PartitionsSchemaRigid<'a> {
 
 /// Reads `partitions_schema_rigid`.
 pub fn read_partitions_schema_rigid<'a>(input: &mut Input<'a>) -> Result<PartitionsSchemaRigid<'a>, Error> {
-    let topic = super::primitive::read_plain_string(input, Place("/topic", "messages/transaction_state/transaction_log_value.ksy#/types/partitions_schema_rigid/seq/0"))?;
+    let topic = super::primitive::read_plain_string(input, &Place("/topic", "messages/transaction_state/transaction_log_value.ksy#/types/partitions_schema_rigid/seq/0"))?;
     let start = input.absolute();
-    let num_partition_ids = i32::from_be_bytes(input.array::<4>(Place("/num_partition_ids", "messages/transaction_state/transaction_log_value.ksy#/types/partitions_schema_rigid/seq/1"))?);
+    let num_partition_ids = i32::from_be_bytes(input.array::<4>(&Place("/num_partition_ids", "messages/transaction_state/transaction_log_value.ksy#/types/partitions_schema_rigid/seq/1"))?);
     if (i64::from(num_partition_ids) < 0) || (i64::from(num_partition_ids) > (input.left() as i64)) {
-        return Err(Error::invalid(start, num_partition_ids, Place("/num_partition_ids", "messages/transaction_state/transaction_log_value.ksy#/types/partitions_schema_rigid/seq/1")));
+        return Err(Error::invalid(start, num_partition_ids, &Place("/num_partition_ids", "messages/transaction_state/transaction_log_value.ksy#/types/partitions_schema_rigid/seq/1")));
     }
     let mut partition_ids = Vec::with_capacity(input.room(i64::from(num_partition_ids), 4));
     for _ in 0..i64::from(num_partition_ids) {
-        let item = i32::from_be_bytes(input.array::<4>(Place("", "messages/transaction_state/transaction_log_value.ksy#/types/partitions_schema_rigid/seq/2")).map_err(|error| error.inside_item("/partition_ids", partition_ids.len()))?);
+        let item = i32::from_be_bytes(input.array::<4>(&Place("", "messages/transaction_state/transaction_log_value.ksy#/types/partitions_schema_rigid/seq/2")).map_err(|error| error.inside_item("/partition_ids", partition_ids.len()))?);
         partition_ids.push(item);
     }
     Ok(PartitionsSchemaRigid { topic, num_partition_ids, partition_ids })
@@ -92,7 +92,7 @@ pub fn read_partitions_schema_rigid<'a>(input: &mut Input<'a>) -> Result<Partiti
 /// Writes `partitions_schema_rigid`.
 pub fn write_partitions_schema_rigid(to: &mut Vec<u8>, value: &PartitionsSchemaRigid<'_>) -> Result<(), Error> {
     super::primitive::write_plain_string(to, value.topic)?;
-    to.extend_from_slice(&fit::<i32>(value.partition_ids.len() as i64, Place("/num_partition_ids", "messages/transaction_state/transaction_log_value.ksy#/types/partitions_schema_rigid/seq/1"))?.to_be_bytes());
+    to.extend_from_slice(&fit::<i32>(value.partition_ids.len() as i64, &Place("/num_partition_ids", "messages/transaction_state/transaction_log_value.ksy#/types/partitions_schema_rigid/seq/1"))?.to_be_bytes());
     for item in &value.partition_ids {
         to.extend_from_slice(&item.to_be_bytes());
     }
@@ -140,14 +140,14 @@ impl<'a> RigidBody<'a> {
 
 /// Reads `rigid_body`.
 pub fn read_rigid_body<'a>(input: &mut Input<'a>) -> Result<RigidBody<'a>, Error> {
-    let producer_id = i64::from_be_bytes(input.array::<8>(Place("/producer_id", "messages/transaction_state/transaction_log_value.ksy#/types/rigid_body/seq/0"))?);
-    let producer_epoch = i16::from_be_bytes(input.array::<2>(Place("/producer_epoch", "messages/transaction_state/transaction_log_value.ksy#/types/rigid_body/seq/1"))?);
-    let transaction_timeout_ms = i32::from_be_bytes(input.array::<4>(Place("/transaction_timeout_ms", "messages/transaction_state/transaction_log_value.ksy#/types/rigid_body/seq/2"))?);
-    let transaction_status = i8::from_be_bytes(input.array::<1>(Place("/transaction_status", "messages/transaction_state/transaction_log_value.ksy#/types/rigid_body/seq/3"))?);
+    let producer_id = i64::from_be_bytes(input.array::<8>(&Place("/producer_id", "messages/transaction_state/transaction_log_value.ksy#/types/rigid_body/seq/0"))?);
+    let producer_epoch = i16::from_be_bytes(input.array::<2>(&Place("/producer_epoch", "messages/transaction_state/transaction_log_value.ksy#/types/rigid_body/seq/1"))?);
+    let transaction_timeout_ms = i32::from_be_bytes(input.array::<4>(&Place("/transaction_timeout_ms", "messages/transaction_state/transaction_log_value.ksy#/types/rigid_body/seq/2"))?);
+    let transaction_status = i8::from_be_bytes(input.array::<1>(&Place("/transaction_status", "messages/transaction_state/transaction_log_value.ksy#/types/rigid_body/seq/3"))?);
     let start = input.absolute();
-    let num_transaction_partitions = i32::from_be_bytes(input.array::<4>(Place("/num_transaction_partitions", "messages/transaction_state/transaction_log_value.ksy#/types/rigid_body/seq/4"))?);
+    let num_transaction_partitions = i32::from_be_bytes(input.array::<4>(&Place("/num_transaction_partitions", "messages/transaction_state/transaction_log_value.ksy#/types/rigid_body/seq/4"))?);
     if i64::from(num_transaction_partitions) > (input.left() as i64) {
-        return Err(Error::invalid(start, num_transaction_partitions, Place("/num_transaction_partitions", "messages/transaction_state/transaction_log_value.ksy#/types/rigid_body/seq/4")));
+        return Err(Error::invalid(start, num_transaction_partitions, &Place("/num_transaction_partitions", "messages/transaction_state/transaction_log_value.ksy#/types/rigid_body/seq/4")));
     }
     let transaction_partitions = if i64::from(num_transaction_partitions) >= 0 {
         let mut transaction_partitions = Vec::with_capacity(input.room(i64::from(num_transaction_partitions), 6));
@@ -159,8 +159,8 @@ pub fn read_rigid_body<'a>(input: &mut Input<'a>) -> Result<RigidBody<'a>, Error
     } else {
         None
     };
-    let transaction_last_update_timestamp_ms = i64::from_be_bytes(input.array::<8>(Place("/transaction_last_update_timestamp_ms", "messages/transaction_state/transaction_log_value.ksy#/types/rigid_body/seq/6"))?);
-    let transaction_start_timestamp_ms = i64::from_be_bytes(input.array::<8>(Place("/transaction_start_timestamp_ms", "messages/transaction_state/transaction_log_value.ksy#/types/rigid_body/seq/7"))?);
+    let transaction_last_update_timestamp_ms = i64::from_be_bytes(input.array::<8>(&Place("/transaction_last_update_timestamp_ms", "messages/transaction_state/transaction_log_value.ksy#/types/rigid_body/seq/6"))?);
+    let transaction_start_timestamp_ms = i64::from_be_bytes(input.array::<8>(&Place("/transaction_start_timestamp_ms", "messages/transaction_state/transaction_log_value.ksy#/types/rigid_body/seq/7"))?);
     Ok(RigidBody { producer_id, producer_epoch, transaction_timeout_ms, transaction_status, num_transaction_partitions, transaction_partitions, transaction_last_update_timestamp_ms, transaction_start_timestamp_ms })
 }
 
@@ -170,7 +170,7 @@ pub fn write_rigid_body(to: &mut Vec<u8>, value: &RigidBody<'_>) -> Result<(), E
     to.extend_from_slice(&value.producer_epoch.to_be_bytes());
     to.extend_from_slice(&value.transaction_timeout_ms.to_be_bytes());
     to.extend_from_slice(&value.transaction_status.to_be_bytes());
-    to.extend_from_slice(&fit::<i32>(value.transaction_partitions.as_ref().map_or(-1, |items| items.len() as i64), Place("/num_transaction_partitions", "messages/transaction_state/transaction_log_value.ksy#/types/rigid_body/seq/4"))?.to_be_bytes());
+    to.extend_from_slice(&fit::<i32>(value.transaction_partitions.as_ref().map_or(-1, |items| items.len() as i64), &Place("/num_transaction_partitions", "messages/transaction_state/transaction_log_value.ksy#/types/rigid_body/seq/4"))?.to_be_bytes());
     if let Some(found) = &value.transaction_partitions {
         for item in found {
             write_partitions_schema_rigid(to, item)?;
@@ -208,15 +208,15 @@ impl<'a> PartitionsSchemaFlexible<'a> {
 
 /// Reads `partitions_schema_flexible`.
 pub fn read_partitions_schema_flexible<'a>(input: &mut Input<'a>) -> Result<PartitionsSchemaFlexible<'a>, Error> {
-    let topic = super::flexible::read_compact_string(input, Place("/topic", "messages/transaction_state/transaction_log_value.ksy#/types/partitions_schema_flexible/seq/0"))?;
+    let topic = super::flexible::read_compact_string(input, &Place("/topic", "messages/transaction_state/transaction_log_value.ksy#/types/partitions_schema_flexible/seq/0"))?;
     let start = input.absolute();
-    let num_partition_ids = super::varint::read_unsigned_varint32(input, Place("/num_partition_ids", "messages/transaction_state/transaction_log_value.ksy#/types/partitions_schema_flexible/seq/1"))?;
+    let num_partition_ids = super::varint::read_unsigned_varint32(input, &Place("/num_partition_ids", "messages/transaction_state/transaction_log_value.ksy#/types/partitions_schema_flexible/seq/1"))?;
     if (i64::from(num_partition_ids) < 1) || ((i64::from(num_partition_ids) - 1) > (input.left() as i64)) {
-        return Err(Error::invalid(start, num_partition_ids, Place("/num_partition_ids", "messages/transaction_state/transaction_log_value.ksy#/types/partitions_schema_flexible/seq/1")));
+        return Err(Error::invalid(start, num_partition_ids, &Place("/num_partition_ids", "messages/transaction_state/transaction_log_value.ksy#/types/partitions_schema_flexible/seq/1")));
     }
     let mut partition_ids = Vec::with_capacity(input.room(i64::from(num_partition_ids) - 1, 4));
     for _ in 0..(i64::from(num_partition_ids) - 1) {
-        let item = i32::from_be_bytes(input.array::<4>(Place("", "messages/transaction_state/transaction_log_value.ksy#/types/partitions_schema_flexible/seq/2")).map_err(|error| error.inside_item("/partition_ids", partition_ids.len()))?);
+        let item = i32::from_be_bytes(input.array::<4>(&Place("", "messages/transaction_state/transaction_log_value.ksy#/types/partitions_schema_flexible/seq/2")).map_err(|error| error.inside_item("/partition_ids", partition_ids.len()))?);
         partition_ids.push(item);
     }
     let tagged_fields = super::flexible::read_tagged_fields(input).map_err(|error| error.inside("/tagged_fields"))?;
@@ -226,7 +226,7 @@ pub fn read_partitions_schema_flexible<'a>(input: &mut Input<'a>) -> Result<Part
 /// Writes `partitions_schema_flexible`.
 pub fn write_partitions_schema_flexible(to: &mut Vec<u8>, value: &PartitionsSchemaFlexible<'_>) -> Result<(), Error> {
     super::flexible::write_compact_string(to, value.topic)?;
-    super::varint::write_unsigned_varint32(to, fit((value.partition_ids.len() as i64) + 1, Place("/num_partition_ids", "messages/transaction_state/transaction_log_value.ksy#/types/partitions_schema_flexible/seq/1"))?)?;
+    super::varint::write_unsigned_varint32(to, fit((value.partition_ids.len() as i64) + 1, &Place("/num_partition_ids", "messages/transaction_state/transaction_log_value.ksy#/types/partitions_schema_flexible/seq/1"))?)?;
     for item in &value.partition_ids {
         to.extend_from_slice(&item.to_be_bytes());
     }
@@ -252,9 +252,9 @@ impl PreviousProducerIdTag {
 
 /// Reads `previous_producer_id_tag`.
 pub fn read_previous_producer_id_tag(input: &mut Input<'_>) -> Result<PreviousProducerIdTag, Error> {
-    let previous_producer_id = i64::from_be_bytes(input.array::<8>(Place("/previous_producer_id", "messages/transaction_state/transaction_log_value.ksy#/types/previous_producer_id_tag/seq/0"))?);
+    let previous_producer_id = i64::from_be_bytes(input.array::<8>(&Place("/previous_producer_id", "messages/transaction_state/transaction_log_value.ksy#/types/previous_producer_id_tag/seq/0"))?);
     if !input.is_at_end() {
-        return Err(input.trailing(Place("/end", "messages/transaction_state/transaction_log_value.ksy#/types/previous_producer_id_tag/seq/1")));
+        return Err(input.trailing(&Place("/end", "messages/transaction_state/transaction_log_value.ksy#/types/previous_producer_id_tag/seq/1")));
     }
     Ok(PreviousProducerIdTag { previous_producer_id })
 }
@@ -283,9 +283,9 @@ impl NextProducerIdTag {
 
 /// Reads `next_producer_id_tag`.
 pub fn read_next_producer_id_tag(input: &mut Input<'_>) -> Result<NextProducerIdTag, Error> {
-    let next_producer_id = i64::from_be_bytes(input.array::<8>(Place("/next_producer_id", "messages/transaction_state/transaction_log_value.ksy#/types/next_producer_id_tag/seq/0"))?);
+    let next_producer_id = i64::from_be_bytes(input.array::<8>(&Place("/next_producer_id", "messages/transaction_state/transaction_log_value.ksy#/types/next_producer_id_tag/seq/0"))?);
     if !input.is_at_end() {
-        return Err(input.trailing(Place("/end", "messages/transaction_state/transaction_log_value.ksy#/types/next_producer_id_tag/seq/1")));
+        return Err(input.trailing(&Place("/end", "messages/transaction_state/transaction_log_value.ksy#/types/next_producer_id_tag/seq/1")));
     }
     Ok(NextProducerIdTag { next_producer_id })
 }
@@ -314,9 +314,9 @@ impl ClientTransactionVersionTag {
 
 /// Reads `client_transaction_version_tag`.
 pub fn read_client_transaction_version_tag(input: &mut Input<'_>) -> Result<ClientTransactionVersionTag, Error> {
-    let client_transaction_version = i16::from_be_bytes(input.array::<2>(Place("/client_transaction_version", "messages/transaction_state/transaction_log_value.ksy#/types/client_transaction_version_tag/seq/0"))?);
+    let client_transaction_version = i16::from_be_bytes(input.array::<2>(&Place("/client_transaction_version", "messages/transaction_state/transaction_log_value.ksy#/types/client_transaction_version_tag/seq/0"))?);
     if !input.is_at_end() {
-        return Err(input.trailing(Place("/end", "messages/transaction_state/transaction_log_value.ksy#/types/client_transaction_version_tag/seq/1")));
+        return Err(input.trailing(&Place("/end", "messages/transaction_state/transaction_log_value.ksy#/types/client_transaction_version_tag/seq/1")));
     }
     Ok(ClientTransactionVersionTag { client_transaction_version })
 }
@@ -345,9 +345,9 @@ impl NextProducerEpochTag {
 
 /// Reads `next_producer_epoch_tag`.
 pub fn read_next_producer_epoch_tag(input: &mut Input<'_>) -> Result<NextProducerEpochTag, Error> {
-    let next_producer_epoch = i16::from_be_bytes(input.array::<2>(Place("/next_producer_epoch", "messages/transaction_state/transaction_log_value.ksy#/types/next_producer_epoch_tag/seq/0"))?);
+    let next_producer_epoch = i16::from_be_bytes(input.array::<2>(&Place("/next_producer_epoch", "messages/transaction_state/transaction_log_value.ksy#/types/next_producer_epoch_tag/seq/0"))?);
     if !input.is_at_end() {
-        return Err(input.trailing(Place("/end", "messages/transaction_state/transaction_log_value.ksy#/types/next_producer_epoch_tag/seq/1")));
+        return Err(input.trailing(&Place("/end", "messages/transaction_state/transaction_log_value.ksy#/types/next_producer_epoch_tag/seq/1")));
     }
     Ok(NextProducerEpochTag { next_producer_epoch })
 }
@@ -408,16 +408,16 @@ impl<'a> MessageTags<'a> {
 /// Reads `message_tags`.
 pub fn read_message_tags<'a>(input: &mut Input<'a>) -> Result<MessageTags<'a>, Error> {
     let start = input.absolute();
-    let num_fields = super::varint::read_unsigned_varint32(input, Place("/num_fields", "messages/transaction_state/transaction_log_value.ksy#/types/message_tags/seq/0"))?;
+    let num_fields = super::varint::read_unsigned_varint32(input, &Place("/num_fields", "messages/transaction_state/transaction_log_value.ksy#/types/message_tags/seq/0"))?;
     if (i64::from(num_fields) < 0) || (i64::from(num_fields) > (input.left() as i64)) {
-        return Err(Error::invalid(start, num_fields, Place("/num_fields", "messages/transaction_state/transaction_log_value.ksy#/types/message_tags/seq/0")));
+        return Err(Error::invalid(start, num_fields, &Place("/num_fields", "messages/transaction_state/transaction_log_value.ksy#/types/message_tags/seq/0")));
     }
     let mut fields = Vec::with_capacity(input.room(i64::from(num_fields), 2));
     for _ in 0..i64::from(num_fields) {
         let start = input.absolute();
         let item = read_message_tag(input).map_err(|error| error.inside_item("/fields", fields.len()))?;
         if fields.last().is_some_and(|last: &MessageTag<'_>| item.tag <= last.tag) {
-            let error = Error::invalid(start, item.tag, Place("/tag", "messages/transaction_state/transaction_log_value.ksy#/types/message_tag/seq/0"));
+            let error = Error::invalid(start, item.tag, &Place("/tag", "messages/transaction_state/transaction_log_value.ksy#/types/message_tag/seq/0"));
             return Err(error.inside_item("/fields", fields.len()));
         }
         fields.push(item);
@@ -427,7 +427,7 @@ pub fn read_message_tags<'a>(input: &mut Input<'a>) -> Result<MessageTags<'a>, E
 
 /// Writes `message_tags`.
 pub fn write_message_tags(to: &mut Vec<u8>, value: &MessageTags<'_>) -> Result<(), Error> {
-    super::varint::write_unsigned_varint32(to, fit(value.fields.len() as i64, Place("/num_fields", "messages/transaction_state/transaction_log_value.ksy#/types/message_tags/seq/0"))?)?;
+    super::varint::write_unsigned_varint32(to, fit(value.fields.len() as i64, &Place("/num_fields", "messages/transaction_state/transaction_log_value.ksy#/types/message_tags/seq/0"))?)?;
     for item in &value.fields {
         write_message_tag(to, item)?;
     }
@@ -458,13 +458,13 @@ impl<'a> MessageTag<'a> {
 
 /// Reads `message_tag`.
 pub fn read_message_tag<'a>(input: &mut Input<'a>) -> Result<MessageTag<'a>, Error> {
-    let tag = super::varint::read_unsigned_varint32(input, Place("/tag", "messages/transaction_state/transaction_log_value.ksy#/types/message_tag/seq/0"))?;
+    let tag = super::varint::read_unsigned_varint32(input, &Place("/tag", "messages/transaction_state/transaction_log_value.ksy#/types/message_tag/seq/0"))?;
     let start = input.absolute();
-    let len_content = super::varint::read_unsigned_varint32(input, Place("/len_content", "messages/transaction_state/transaction_log_value.ksy#/types/message_tag/seq/1"))?;
+    let len_content = super::varint::read_unsigned_varint32(input, &Place("/len_content", "messages/transaction_state/transaction_log_value.ksy#/types/message_tag/seq/1"))?;
     if i64::from(len_content) < 0 {
-        return Err(Error::invalid(start, len_content, Place("/len_content", "messages/transaction_state/transaction_log_value.ksy#/types/message_tag/seq/1")));
+        return Err(Error::invalid(start, len_content, &Place("/len_content", "messages/transaction_state/transaction_log_value.ksy#/types/message_tag/seq/1")));
     }
-    let content = read_message_tag_content(&mut input.part(i64::from(len_content), Place("/content", "messages/transaction_state/transaction_log_value.ksy#/types/message_tag/seq/2"))?, i64::from(tag)).map_err(|error| error.inside("/content"))?;
+    let content = read_message_tag_content(&mut input.part(i64::from(len_content), &Place("/content", "messages/transaction_state/transaction_log_value.ksy#/types/message_tag/seq/2"))?, i64::from(tag)).map_err(|error| error.inside("/content"))?;
     Ok(MessageTag { tag, len_content, content })
 }
 
@@ -476,7 +476,7 @@ pub fn write_message_tag(to: &mut Vec<u8>, value: &MessageTag<'_>) -> Result<(),
         let to = &mut content_bytes;
         write_message_tag_content(to, &value.content)?;
     }
-    super::varint::write_unsigned_varint32(to, fit(content_bytes.len() as i64, Place("/len_content", "messages/transaction_state/transaction_log_value.ksy#/types/message_tag/seq/1"))?)?;
+    super::varint::write_unsigned_varint32(to, fit(content_bytes.len() as i64, &Place("/len_content", "messages/transaction_state/transaction_log_value.ksy#/types/message_tag/seq/1"))?)?;
     to.extend_from_slice(&content_bytes);
     Ok(())
 }
@@ -575,14 +575,14 @@ impl<'a> FlexibleBody<'a> {
 
 /// Reads `flexible_body`.
 pub fn read_flexible_body<'a>(input: &mut Input<'a>) -> Result<FlexibleBody<'a>, Error> {
-    let producer_id = i64::from_be_bytes(input.array::<8>(Place("/producer_id", "messages/transaction_state/transaction_log_value.ksy#/types/flexible_body/seq/0"))?);
-    let producer_epoch = i16::from_be_bytes(input.array::<2>(Place("/producer_epoch", "messages/transaction_state/transaction_log_value.ksy#/types/flexible_body/seq/1"))?);
-    let transaction_timeout_ms = i32::from_be_bytes(input.array::<4>(Place("/transaction_timeout_ms", "messages/transaction_state/transaction_log_value.ksy#/types/flexible_body/seq/2"))?);
-    let transaction_status = i8::from_be_bytes(input.array::<1>(Place("/transaction_status", "messages/transaction_state/transaction_log_value.ksy#/types/flexible_body/seq/3"))?);
+    let producer_id = i64::from_be_bytes(input.array::<8>(&Place("/producer_id", "messages/transaction_state/transaction_log_value.ksy#/types/flexible_body/seq/0"))?);
+    let producer_epoch = i16::from_be_bytes(input.array::<2>(&Place("/producer_epoch", "messages/transaction_state/transaction_log_value.ksy#/types/flexible_body/seq/1"))?);
+    let transaction_timeout_ms = i32::from_be_bytes(input.array::<4>(&Place("/transaction_timeout_ms", "messages/transaction_state/transaction_log_value.ksy#/types/flexible_body/seq/2"))?);
+    let transaction_status = i8::from_be_bytes(input.array::<1>(&Place("/transaction_status", "messages/transaction_state/transaction_log_value.ksy#/types/flexible_body/seq/3"))?);
     let start = input.absolute();
-    let num_transaction_partitions = super::varint::read_unsigned_varint32(input, Place("/num_transaction_partitions", "messages/transaction_state/transaction_log_value.ksy#/types/flexible_body/seq/4"))?;
+    let num_transaction_partitions = super::varint::read_unsigned_varint32(input, &Place("/num_transaction_partitions", "messages/transaction_state/transaction_log_value.ksy#/types/flexible_body/seq/4"))?;
     if (i64::from(num_transaction_partitions) - 1) > (input.left() as i64) {
-        return Err(Error::invalid(start, num_transaction_partitions, Place("/num_transaction_partitions", "messages/transaction_state/transaction_log_value.ksy#/types/flexible_body/seq/4")));
+        return Err(Error::invalid(start, num_transaction_partitions, &Place("/num_transaction_partitions", "messages/transaction_state/transaction_log_value.ksy#/types/flexible_body/seq/4")));
     }
     let transaction_partitions = if (i64::from(num_transaction_partitions) - 1) >= 0 {
         let mut transaction_partitions = Vec::with_capacity(input.room(i64::from(num_transaction_partitions) - 1, 3));
@@ -594,8 +594,8 @@ pub fn read_flexible_body<'a>(input: &mut Input<'a>) -> Result<FlexibleBody<'a>,
     } else {
         None
     };
-    let transaction_last_update_timestamp_ms = i64::from_be_bytes(input.array::<8>(Place("/transaction_last_update_timestamp_ms", "messages/transaction_state/transaction_log_value.ksy#/types/flexible_body/seq/6"))?);
-    let transaction_start_timestamp_ms = i64::from_be_bytes(input.array::<8>(Place("/transaction_start_timestamp_ms", "messages/transaction_state/transaction_log_value.ksy#/types/flexible_body/seq/7"))?);
+    let transaction_last_update_timestamp_ms = i64::from_be_bytes(input.array::<8>(&Place("/transaction_last_update_timestamp_ms", "messages/transaction_state/transaction_log_value.ksy#/types/flexible_body/seq/6"))?);
+    let transaction_start_timestamp_ms = i64::from_be_bytes(input.array::<8>(&Place("/transaction_start_timestamp_ms", "messages/transaction_state/transaction_log_value.ksy#/types/flexible_body/seq/7"))?);
     let tagged_fields = read_message_tags(input).map_err(|error| error.inside("/tagged_fields"))?;
     Ok(FlexibleBody { producer_id, producer_epoch, transaction_timeout_ms, transaction_status, num_transaction_partitions, transaction_partitions, transaction_last_update_timestamp_ms, transaction_start_timestamp_ms, tagged_fields })
 }
@@ -606,7 +606,7 @@ pub fn write_flexible_body(to: &mut Vec<u8>, value: &FlexibleBody<'_>) -> Result
     to.extend_from_slice(&value.producer_epoch.to_be_bytes());
     to.extend_from_slice(&value.transaction_timeout_ms.to_be_bytes());
     to.extend_from_slice(&value.transaction_status.to_be_bytes());
-    super::varint::write_unsigned_varint32(to, fit((value.transaction_partitions.as_ref().map_or(-1, |items| items.len() as i64)) + 1, Place("/num_transaction_partitions", "messages/transaction_state/transaction_log_value.ksy#/types/flexible_body/seq/4"))?)?;
+    super::varint::write_unsigned_varint32(to, fit((value.transaction_partitions.as_ref().map_or(-1, |items| items.len() as i64)) + 1, &Place("/num_transaction_partitions", "messages/transaction_state/transaction_log_value.ksy#/types/flexible_body/seq/4"))?)?;
     if let Some(found) = &value.transaction_partitions {
         for item in found {
             write_partitions_schema_flexible(to, item)?;

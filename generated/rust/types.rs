@@ -382,16 +382,16 @@ pub fn read<'a>(
             super::flexible::read_flexible(input)?.value()
         }
         "flexible.compact_string" => {
-            Value::from(super::flexible::read_compact_string(input, Place("", "flexible.ksy#/types/compact_string"))?)
+            Value::from(super::flexible::read_compact_string(input, &Place("", "flexible.ksy#/types/compact_string"))?)
         }
         "flexible.compact_nullable_string" => {
-            Value::from(super::flexible::read_compact_nullable_string(input, Place("", "flexible.ksy#/types/compact_nullable_string"))?)
+            Value::from(super::flexible::read_compact_nullable_string(input, &Place("", "flexible.ksy#/types/compact_nullable_string"))?)
         }
         "flexible.compact_byte_array" => {
-            Value::from(super::flexible::read_compact_byte_array(input, Place("", "flexible.ksy#/types/compact_byte_array"))?)
+            Value::from(super::flexible::read_compact_byte_array(input, &Place("", "flexible.ksy#/types/compact_byte_array"))?)
         }
         "flexible.compact_nullable_byte_array" => {
-            Value::from(super::flexible::read_compact_nullable_byte_array(input, Place("", "flexible.ksy#/types/compact_nullable_byte_array"))?)
+            Value::from(super::flexible::read_compact_nullable_byte_array(input, &Place("", "flexible.ksy#/types/compact_nullable_byte_array"))?)
         }
         "flexible.tagged_fields" => {
             super::flexible::read_tagged_fields(input)?.value()
@@ -623,16 +623,16 @@ pub fn read<'a>(
             super::primitive::read_primitive(input)?.value()
         }
         "primitive.plain_string" => {
-            Value::from(super::primitive::read_plain_string(input, Place("", "primitive.ksy#/types/plain_string"))?)
+            Value::from(super::primitive::read_plain_string(input, &Place("", "primitive.ksy#/types/plain_string"))?)
         }
         "primitive.nullable_string" => {
-            Value::from(super::primitive::read_nullable_string(input, Place("", "primitive.ksy#/types/nullable_string"))?)
+            Value::from(super::primitive::read_nullable_string(input, &Place("", "primitive.ksy#/types/nullable_string"))?)
         }
         "primitive.byte_array" => {
-            Value::from(super::primitive::read_byte_array(input, Place("", "primitive.ksy#/types/byte_array"))?)
+            Value::from(super::primitive::read_byte_array(input, &Place("", "primitive.ksy#/types/byte_array"))?)
         }
         "primitive.nullable_byte_array" => {
-            Value::from(super::primitive::read_nullable_byte_array(input, Place("", "primitive.ksy#/types/nullable_byte_array"))?)
+            Value::from(super::primitive::read_nullable_byte_array(input, &Place("", "primitive.ksy#/types/nullable_byte_array"))?)
         }
         "primitive.uuid" => {
             super::primitive::read_uuid(input)?.value()
@@ -698,10 +698,10 @@ pub fn read<'a>(
             super::recordbatch::read_header(input)?.value()
         }
         "recordbatch.nullable_bytes" => {
-            Value::from(super::recordbatch::read_nullable_bytes(input, Place("", "recordbatch.ksy#/types/nullable_bytes"))?)
+            Value::from(super::recordbatch::read_nullable_bytes(input, &Place("", "recordbatch.ksy#/types/nullable_bytes"))?)
         }
         "recordbatch.nullable_bytes_s4" => {
-            Value::from(super::recordbatch::read_nullable_bytes_s4(input, Place("", "recordbatch.ksy#/types/nullable_bytes_s4"))?)
+            Value::from(super::recordbatch::read_nullable_bytes_s4(input, &Place("", "recordbatch.ksy#/types/nullable_bytes_s4"))?)
         }
         "register_broker_record.register_broker_record" => {
             super::register_broker_record::read_register_broker_record(input)?.value()
@@ -1318,13 +1318,13 @@ pub fn read<'a>(
             super::varint::read_varint(input)?.value()
         }
         "varint.varint32" => {
-            Value::from(super::varint::read_varint32(input, Place("", "varint.ksy#/types/varint32"))?)
+            Value::from(super::varint::read_varint32(input, &Place("", "varint.ksy#/types/varint32"))?)
         }
         "varint.varint64" => {
-            Value::from(super::varint::read_varint64(input, Place("", "varint.ksy#/types/varint64"))?)
+            Value::from(super::varint::read_varint64(input, &Place("", "varint.ksy#/types/varint64"))?)
         }
         "varint.unsigned_varint32" => {
-            Value::from(super::varint::read_unsigned_varint32(input, Place("", "varint.ksy#/types/unsigned_varint32"))?)
+            Value::from(super::varint::read_unsigned_varint32(input, &Place("", "varint.ksy#/types/unsigned_varint32"))?)
         }
         "zk_migration_state_record.zk_migration_state_record" => {
             super::zk_migration_state_record::read_zk_migration_state_record(input)?.value()

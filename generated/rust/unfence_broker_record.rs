@@ -40,25 +40,25 @@ impl<'a> UnfenceBrokerRecord<'a> {
 /// Reads `unfence_broker_record`.
 pub fn read_unfence_broker_record<'a>(input: &mut Input<'a>) -> Result<UnfenceBrokerRecord<'a>, Error> {
     let start = input.absolute();
-    let frame_version = super::varint::read_unsigned_varint32(input, Place("/frame_version", "messages/cluster_metadata/unfence_broker_record.ksy#/seq/0"))?;
+    let frame_version = super::varint::read_unsigned_varint32(input, &Place("/frame_version", "messages/cluster_metadata/unfence_broker_record.ksy#/seq/0"))?;
     if i64::from(frame_version) != 1 {
-        return Err(Error::invalid(start, frame_version, Place("/frame_version", "messages/cluster_metadata/unfence_broker_record.ksy#/seq/0")));
+        return Err(Error::invalid(start, frame_version, &Place("/frame_version", "messages/cluster_metadata/unfence_broker_record.ksy#/seq/0")));
     }
     let start = input.absolute();
-    let api_key = super::varint::read_unsigned_varint32(input, Place("/api_key", "messages/cluster_metadata/unfence_broker_record.ksy#/seq/1"))?;
+    let api_key = super::varint::read_unsigned_varint32(input, &Place("/api_key", "messages/cluster_metadata/unfence_broker_record.ksy#/seq/1"))?;
     if i64::from(api_key) != 8 {
-        return Err(Error::invalid(start, api_key, Place("/api_key", "messages/cluster_metadata/unfence_broker_record.ksy#/seq/1")));
+        return Err(Error::invalid(start, api_key, &Place("/api_key", "messages/cluster_metadata/unfence_broker_record.ksy#/seq/1")));
     }
     let start = input.absolute();
-    let schema_version = super::varint::read_unsigned_varint32(input, Place("/schema_version", "messages/cluster_metadata/unfence_broker_record.ksy#/seq/2"))?;
+    let schema_version = super::varint::read_unsigned_varint32(input, &Place("/schema_version", "messages/cluster_metadata/unfence_broker_record.ksy#/seq/2"))?;
     if (i64::from(schema_version) < 0) || (i64::from(schema_version) > 0) {
-        return Err(Error::invalid(start, schema_version, Place("/schema_version", "messages/cluster_metadata/unfence_broker_record.ksy#/seq/2")));
+        return Err(Error::invalid(start, schema_version, &Place("/schema_version", "messages/cluster_metadata/unfence_broker_record.ksy#/seq/2")));
     }
-    let id = i32::from_be_bytes(input.array::<4>(Place("/id", "messages/cluster_metadata/unfence_broker_record.ksy#/seq/3"))?);
-    let epoch = i64::from_be_bytes(input.array::<8>(Place("/epoch", "messages/cluster_metadata/unfence_broker_record.ksy#/seq/4"))?);
+    let id = i32::from_be_bytes(input.array::<4>(&Place("/id", "messages/cluster_metadata/unfence_broker_record.ksy#/seq/3"))?);
+    let epoch = i64::from_be_bytes(input.array::<8>(&Place("/epoch", "messages/cluster_metadata/unfence_broker_record.ksy#/seq/4"))?);
     let tagged_fields = super::flexible::read_tagged_fields(input).map_err(|error| error.inside("/tagged_fields"))?;
     if !input.is_at_end() {
-        return Err(input.trailing(Place("/end", "messages/cluster_metadata/unfence_broker_record.ksy#/seq/6")));
+        return Err(input.trailing(&Place("/end", "messages/cluster_metadata/unfence_broker_record.ksy#/seq/6")));
     }
     Ok(UnfenceBrokerRecord { frame_version, api_key, schema_version, id, epoch, tagged_fields })
 }

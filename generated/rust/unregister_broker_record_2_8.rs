@@ -37,24 +37,24 @@ impl UnregisterBrokerRecord28 {
 /// Reads `unregister_broker_record_2_8`.
 pub fn read_unregister_broker_record_2_8(input: &mut Input<'_>) -> Result<UnregisterBrokerRecord28, Error> {
     let start = input.absolute();
-    let frame_version = super::varint::read_unsigned_varint32(input, Place("/frame_version", "messages/cluster_metadata/unregister_broker_record_2_8.ksy#/seq/0"))?;
+    let frame_version = super::varint::read_unsigned_varint32(input, &Place("/frame_version", "messages/cluster_metadata/unregister_broker_record_2_8.ksy#/seq/0"))?;
     if i64::from(frame_version) != 0 {
-        return Err(Error::invalid(start, frame_version, Place("/frame_version", "messages/cluster_metadata/unregister_broker_record_2_8.ksy#/seq/0")));
+        return Err(Error::invalid(start, frame_version, &Place("/frame_version", "messages/cluster_metadata/unregister_broker_record_2_8.ksy#/seq/0")));
     }
     let start = input.absolute();
-    let api_key = super::varint::read_unsigned_varint32(input, Place("/api_key", "messages/cluster_metadata/unregister_broker_record_2_8.ksy#/seq/1"))?;
+    let api_key = super::varint::read_unsigned_varint32(input, &Place("/api_key", "messages/cluster_metadata/unregister_broker_record_2_8.ksy#/seq/1"))?;
     if i64::from(api_key) != 1 {
-        return Err(Error::invalid(start, api_key, Place("/api_key", "messages/cluster_metadata/unregister_broker_record_2_8.ksy#/seq/1")));
+        return Err(Error::invalid(start, api_key, &Place("/api_key", "messages/cluster_metadata/unregister_broker_record_2_8.ksy#/seq/1")));
     }
     let start = input.absolute();
-    let schema_version = super::varint::read_unsigned_varint32(input, Place("/schema_version", "messages/cluster_metadata/unregister_broker_record_2_8.ksy#/seq/2"))?;
+    let schema_version = super::varint::read_unsigned_varint32(input, &Place("/schema_version", "messages/cluster_metadata/unregister_broker_record_2_8.ksy#/seq/2"))?;
     if (i64::from(schema_version) < 0) || (i64::from(schema_version) > 0) {
-        return Err(Error::invalid(start, schema_version, Place("/schema_version", "messages/cluster_metadata/unregister_broker_record_2_8.ksy#/seq/2")));
+        return Err(Error::invalid(start, schema_version, &Place("/schema_version", "messages/cluster_metadata/unregister_broker_record_2_8.ksy#/seq/2")));
     }
-    let broker_id = i32::from_be_bytes(input.array::<4>(Place("/broker_id", "messages/cluster_metadata/unregister_broker_record_2_8.ksy#/seq/3"))?);
-    let broker_epoch = i64::from_be_bytes(input.array::<8>(Place("/broker_epoch", "messages/cluster_metadata/unregister_broker_record_2_8.ksy#/seq/4"))?);
+    let broker_id = i32::from_be_bytes(input.array::<4>(&Place("/broker_id", "messages/cluster_metadata/unregister_broker_record_2_8.ksy#/seq/3"))?);
+    let broker_epoch = i64::from_be_bytes(input.array::<8>(&Place("/broker_epoch", "messages/cluster_metadata/unregister_broker_record_2_8.ksy#/seq/4"))?);
     if !input.is_at_end() {
-        return Err(input.trailing(Place("/end", "messages/cluster_metadata/unregister_broker_record_2_8.ksy#/seq/5")));
+        return Err(input.trailing(&Place("/end", "messages/cluster_metadata/unregister_broker_record_2_8.ksy#/seq/5")));
     }
     Ok(UnregisterBrokerRecord28 { frame_version, api_key, schema_version, broker_id, broker_epoch })
 }

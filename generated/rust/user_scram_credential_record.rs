@@ -52,29 +52,29 @@ impl<'a> UserScramCredentialRecord<'a> {
 /// Reads `user_scram_credential_record`.
 pub fn read_user_scram_credential_record<'a>(input: &mut Input<'a>) -> Result<UserScramCredentialRecord<'a>, Error> {
     let start = input.absolute();
-    let frame_version = super::varint::read_unsigned_varint32(input, Place("/frame_version", "messages/cluster_metadata/user_scram_credential_record.ksy#/seq/0"))?;
+    let frame_version = super::varint::read_unsigned_varint32(input, &Place("/frame_version", "messages/cluster_metadata/user_scram_credential_record.ksy#/seq/0"))?;
     if i64::from(frame_version) != 1 {
-        return Err(Error::invalid(start, frame_version, Place("/frame_version", "messages/cluster_metadata/user_scram_credential_record.ksy#/seq/0")));
+        return Err(Error::invalid(start, frame_version, &Place("/frame_version", "messages/cluster_metadata/user_scram_credential_record.ksy#/seq/0")));
     }
     let start = input.absolute();
-    let api_key = super::varint::read_unsigned_varint32(input, Place("/api_key", "messages/cluster_metadata/user_scram_credential_record.ksy#/seq/1"))?;
+    let api_key = super::varint::read_unsigned_varint32(input, &Place("/api_key", "messages/cluster_metadata/user_scram_credential_record.ksy#/seq/1"))?;
     if i64::from(api_key) != 11 {
-        return Err(Error::invalid(start, api_key, Place("/api_key", "messages/cluster_metadata/user_scram_credential_record.ksy#/seq/1")));
+        return Err(Error::invalid(start, api_key, &Place("/api_key", "messages/cluster_metadata/user_scram_credential_record.ksy#/seq/1")));
     }
     let start = input.absolute();
-    let schema_version = super::varint::read_unsigned_varint32(input, Place("/schema_version", "messages/cluster_metadata/user_scram_credential_record.ksy#/seq/2"))?;
+    let schema_version = super::varint::read_unsigned_varint32(input, &Place("/schema_version", "messages/cluster_metadata/user_scram_credential_record.ksy#/seq/2"))?;
     if (i64::from(schema_version) < 0) || (i64::from(schema_version) > 0) {
-        return Err(Error::invalid(start, schema_version, Place("/schema_version", "messages/cluster_metadata/user_scram_credential_record.ksy#/seq/2")));
+        return Err(Error::invalid(start, schema_version, &Place("/schema_version", "messages/cluster_metadata/user_scram_credential_record.ksy#/seq/2")));
     }
-    let name = super::flexible::read_compact_string(input, Place("/name", "messages/cluster_metadata/user_scram_credential_record.ksy#/seq/3"))?;
-    let mechanism = i8::from_be_bytes(input.array::<1>(Place("/mechanism", "messages/cluster_metadata/user_scram_credential_record.ksy#/seq/4"))?);
-    let salt = super::flexible::read_compact_byte_array(input, Place("/salt", "messages/cluster_metadata/user_scram_credential_record.ksy#/seq/5"))?;
-    let stored_key = super::flexible::read_compact_byte_array(input, Place("/stored_key", "messages/cluster_metadata/user_scram_credential_record.ksy#/seq/6"))?;
-    let server_key = super::flexible::read_compact_byte_array(input, Place("/server_key", "messages/cluster_metadata/user_scram_credential_record.ksy#/seq/7"))?;
-    let iterations = i32::from_be_bytes(input.array::<4>(Place("/iterations", "messages/cluster_metadata/user_scram_credential_record.ksy#/seq/8"))?);
+    let name = super::flexible::read_compact_string(input, &Place("/name", "messages/cluster_metadata/user_scram_credential_record.ksy#/seq/3"))?;
+    let mechanism = i8::from_be_bytes(input.array::<1>(&Place("/mechanism", "messages/cluster_metadata/user_scram_credential_record.ksy#/seq/4"))?);
+    let salt = super::flexible::read_compact_byte_array(input, &Place("/salt", "messages/cluster_metadata/user_scram_credential_record.ksy#/seq/5"))?;
+    let stored_key = super::flexible::read_compact_byte_array(input, &Place("/stored_key", "messages/cluster_metadata/user_scram_credential_record.ksy#/seq/6"))?;
+    let server_key = super::flexible::read_compact_byte_array(input, &Place("/server_key", "messages/cluster_metadata/user_scram_credential_record.ksy#/seq/7"))?;
+    let iterations = i32::from_be_bytes(input.array::<4>(&Place("/iterations", "messages/cluster_metadata/user_scram_credential_record.ksy#/seq/8"))?);
     let tagged_fields = super::flexible::read_tagged_fields(input).map_err(|error| error.inside("/tagged_fields"))?;
     if !input.is_at_end() {
-        return Err(input.trailing(Place("/end", "messages/cluster_metadata/user_scram_credential_record.ksy#/seq/10")));
+        return Err(input.trailing(&Place("/end", "messages/cluster_metadata/user_scram_credential_record.ksy#/seq/10")));
     }
     Ok(UserScramCredentialRecord { frame_version, api_key, schema_version, name, mechanism, salt, stored_key, server_key, iterations, tagged_fields })
 }

@@ -43,25 +43,25 @@ impl<'a> UserScramCredentialRecord34<'a> {
 /// Reads `user_scram_credential_record_3_4`.
 pub fn read_user_scram_credential_record_3_4<'a>(input: &mut Input<'a>) -> Result<UserScramCredentialRecord34<'a>, Error> {
     let start = input.absolute();
-    let frame_version = super::varint::read_unsigned_varint32(input, Place("/frame_version", "messages/cluster_metadata/user_scram_credential_record_3_4.ksy#/seq/0"))?;
+    let frame_version = super::varint::read_unsigned_varint32(input, &Place("/frame_version", "messages/cluster_metadata/user_scram_credential_record_3_4.ksy#/seq/0"))?;
     if i64::from(frame_version) != 1 {
-        return Err(Error::invalid(start, frame_version, Place("/frame_version", "messages/cluster_metadata/user_scram_credential_record_3_4.ksy#/seq/0")));
+        return Err(Error::invalid(start, frame_version, &Place("/frame_version", "messages/cluster_metadata/user_scram_credential_record_3_4.ksy#/seq/0")));
     }
     let start = input.absolute();
-    let api_key = super::varint::read_unsigned_varint32(input, Place("/api_key", "messages/cluster_metadata/user_scram_credential_record_3_4.ksy#/seq/1"))?;
+    let api_key = super::varint::read_unsigned_varint32(input, &Place("/api_key", "messages/cluster_metadata/user_scram_credential_record_3_4.ksy#/seq/1"))?;
     if i64::from(api_key) != 11 {
-        return Err(Error::invalid(start, api_key, Place("/api_key", "messages/cluster_metadata/user_scram_credential_record_3_4.ksy#/seq/1")));
+        return Err(Error::invalid(start, api_key, &Place("/api_key", "messages/cluster_metadata/user_scram_credential_record_3_4.ksy#/seq/1")));
     }
     let start = input.absolute();
-    let schema_version = super::varint::read_unsigned_varint32(input, Place("/schema_version", "messages/cluster_metadata/user_scram_credential_record_3_4.ksy#/seq/2"))?;
+    let schema_version = super::varint::read_unsigned_varint32(input, &Place("/schema_version", "messages/cluster_metadata/user_scram_credential_record_3_4.ksy#/seq/2"))?;
     if (i64::from(schema_version) < 0) || (i64::from(schema_version) > 0) {
-        return Err(Error::invalid(start, schema_version, Place("/schema_version", "messages/cluster_metadata/user_scram_credential_record_3_4.ksy#/seq/2")));
+        return Err(Error::invalid(start, schema_version, &Place("/schema_version", "messages/cluster_metadata/user_scram_credential_record_3_4.ksy#/seq/2")));
     }
-    let name = super::flexible::read_compact_string(input, Place("/name", "messages/cluster_metadata/user_scram_credential_record_3_4.ksy#/seq/3"))?;
+    let name = super::flexible::read_compact_string(input, &Place("/name", "messages/cluster_metadata/user_scram_credential_record_3_4.ksy#/seq/3"))?;
     let start = input.absolute();
-    let num_credential_infos = super::varint::read_unsigned_varint32(input, Place("/num_credential_infos", "messages/cluster_metadata/user_scram_credential_record_3_4.ksy#/seq/4"))?;
+    let num_credential_infos = super::varint::read_unsigned_varint32(input, &Place("/num_credential_infos", "messages/cluster_metadata/user_scram_credential_record_3_4.ksy#/seq/4"))?;
     if (i64::from(num_credential_infos) < 1) || ((i64::from(num_credential_infos) - 1) > (input.left() as i64)) {
-        return Err(Error::invalid(start, num_credential_infos, Place("/num_credential_infos", "messages/cluster_metadata/user_scram_credential_record_3_4.ksy#/seq/4")));
+        return Err(Error::invalid(start, num_credential_infos, &Place("/num_credential_infos", "messages/cluster_metadata/user_scram_credential_record_3_4.ksy#/seq/4")));
     }
     let mut credential_infos = Vec::with_capacity(input.room(i64::from(num_credential_infos) - 1, 8));
     for _ in 0..(i64::from(num_credential_infos) - 1) {
@@ -70,7 +70,7 @@ pub fn read_user_scram_credential_record_3_4<'a>(input: &mut Input<'a>) -> Resul
     }
     let tagged_fields = super::flexible::read_tagged_fields(input).map_err(|error| error.inside("/tagged_fields"))?;
     if !input.is_at_end() {
-        return Err(input.trailing(Place("/end", "messages/cluster_metadata/user_scram_credential_record_3_4.ksy#/seq/7")));
+        return Err(input.trailing(&Place("/end", "messages/cluster_metadata/user_scram_credential_record_3_4.ksy#/seq/7")));
     }
     Ok(UserScramCredentialRecord34 { frame_version, api_key, schema_version, name, num_credential_infos, credential_infos, tagged_fields })
 }
@@ -81,7 +81,7 @@ pub fn write_user_scram_credential_record_3_4(to: &mut Vec<u8>, value: &UserScra
     super::varint::write_unsigned_varint32(to, value.api_key)?;
     super::varint::write_unsigned_varint32(to, value.schema_version)?;
     super::flexible::write_compact_string(to, value.name)?;
-    super::varint::write_unsigned_varint32(to, fit((value.credential_infos.len() as i64) + 1, Place("/num_credential_infos", "messages/cluster_metadata/user_scram_credential_record_3_4.ksy#/seq/4"))?)?;
+    super::varint::write_unsigned_varint32(to, fit((value.credential_infos.len() as i64) + 1, &Place("/num_credential_infos", "messages/cluster_metadata/user_scram_credential_record_3_4.ksy#/seq/4"))?)?;
     for item in &value.credential_infos {
         write_credential_info(to, item)?;
     }
@@ -119,10 +119,10 @@ impl<'a> CredentialInfo<'a> {
 
 /// Reads `credential_info`.
 pub fn read_credential_info<'a>(input: &mut Input<'a>) -> Result<CredentialInfo<'a>, Error> {
-    let mechanism = i8::from_be_bytes(input.array::<1>(Place("/mechanism", "messages/cluster_metadata/user_scram_credential_record_3_4.ksy#/types/credential_info/seq/0"))?);
-    let salt = super::flexible::read_compact_byte_array(input, Place("/salt", "messages/cluster_metadata/user_scram_credential_record_3_4.ksy#/types/credential_info/seq/1"))?;
-    let salted_password = super::flexible::read_compact_byte_array(input, Place("/salted_password", "messages/cluster_metadata/user_scram_credential_record_3_4.ksy#/types/credential_info/seq/2"))?;
-    let iterations = i32::from_be_bytes(input.array::<4>(Place("/iterations", "messages/cluster_metadata/user_scram_credential_record_3_4.ksy#/types/credential_info/seq/3"))?);
+    let mechanism = i8::from_be_bytes(input.array::<1>(&Place("/mechanism", "messages/cluster_metadata/user_scram_credential_record_3_4.ksy#/types/credential_info/seq/0"))?);
+    let salt = super::flexible::read_compact_byte_array(input, &Place("/salt", "messages/cluster_metadata/user_scram_credential_record_3_4.ksy#/types/credential_info/seq/1"))?;
+    let salted_password = super::flexible::read_compact_byte_array(input, &Place("/salted_password", "messages/cluster_metadata/user_scram_credential_record_3_4.ksy#/types/credential_info/seq/2"))?;
+    let iterations = i32::from_be_bytes(input.array::<4>(&Place("/iterations", "messages/cluster_metadata/user_scram_credential_record_3_4.ksy#/types/credential_info/seq/3"))?);
     let tagged_fields = super::flexible::read_tagged_fields(input).map_err(|error| error.inside("/tagged_fields"))?;
     Ok(CredentialInfo { mechanism, salt, salted_password, iterations, tagged_fields })
 }

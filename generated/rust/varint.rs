@@ -41,7 +41,7 @@ pub fn write_varint(to: &mut Vec<u8>, value: &Varint) -> Result<(), Error> {
 
 /// Signed 32-bit integer, zig-zag coded, at most five bytes.
 #[inline]
-pub fn read_varint32(input: &mut Input<'_>, place: Place) -> Result<i32, Error> {
+pub fn read_varint32(input: &mut Input<'_>, place: &Place) -> Result<i32, Error> {
     let code = input.varint(5, 32, place)? as u32;
     Ok((code >> 1) as i32 ^ -((code & 1) as i32))
 }
@@ -54,7 +54,7 @@ pub fn write_varint32(to: &mut Vec<u8>, value: i32) -> Result<(), Error> {
 
 /// Signed 64-bit integer, zig-zag coded, at most ten bytes.
 #[inline]
-pub fn read_varint64(input: &mut Input<'_>, place: Place) -> Result<i64, Error> {
+pub fn read_varint64(input: &mut Input<'_>, place: &Place) -> Result<i64, Error> {
     let code = input.varint(10, 64, place)? as u64;
     Ok((code >> 1) as i64 ^ -((code & 1) as i64))
 }
@@ -68,7 +68,7 @@ pub fn write_varint64(to: &mut Vec<u8>, value: i64) -> Result<(), Error> {
 /// Unsigned integer of at most five bytes. Kafka holds it in a signed 32-bit
 /// integer, so that codes from 2^31 on are negative there.
 #[inline]
-pub fn read_unsigned_varint32(input: &mut Input<'_>, place: Place) -> Result<u32, Error> {
+pub fn read_unsigned_varint32(input: &mut Input<'_>, place: &Place) -> Result<u32, Error> {
     Ok(input.varint(5, 32, place)? as u32)
 }
 

@@ -37,24 +37,24 @@ impl<'a> ZkMigrationStateRecord<'a> {
 /// Reads `zk_migration_state_record`.
 pub fn read_zk_migration_state_record<'a>(input: &mut Input<'a>) -> Result<ZkMigrationStateRecord<'a>, Error> {
     let start = input.absolute();
-    let frame_version = super::varint::read_unsigned_varint32(input, Place("/frame_version", "messages/cluster_metadata/zk_migration_state_record.ksy#/seq/0"))?;
+    let frame_version = super::varint::read_unsigned_varint32(input, &Place("/frame_version", "messages/cluster_metadata/zk_migration_state_record.ksy#/seq/0"))?;
     if i64::from(frame_version) != 1 {
-        return Err(Error::invalid(start, frame_version, Place("/frame_version", "messages/cluster_metadata/zk_migration_state_record.ksy#/seq/0")));
+        return Err(Error::invalid(start, frame_version, &Place("/frame_version", "messages/cluster_metadata/zk_migration_state_record.ksy#/seq/0")));
     }
     let start = input.absolute();
-    let api_key = super::varint::read_unsigned_varint32(input, Place("/api_key", "messages/cluster_metadata/zk_migration_state_record.ksy#/seq/1"))?;
+    let api_key = super::varint::read_unsigned_varint32(input, &Place("/api_key", "messages/cluster_metadata/zk_migration_state_record.ksy#/seq/1"))?;
     if i64::from(api_key) != 21 {
-        return Err(Error::invalid(start, api_key, Place("/api_key", "messages/cluster_metadata/zk_migration_state_record.ksy#/seq/1")));
+        return Err(Error::invalid(start, api_key, &Place("/api_key", "messages/cluster_metadata/zk_migration_state_record.ksy#/seq/1")));
     }
     let start = input.absolute();
-    let schema_version = super::varint::read_unsigned_varint32(input, Place("/schema_version", "messages/cluster_metadata/zk_migration_state_record.ksy#/seq/2"))?;
+    let schema_version = super::varint::read_unsigned_varint32(input, &Place("/schema_version", "messages/cluster_metadata/zk_migration_state_record.ksy#/seq/2"))?;
     if (i64::from(schema_version) < 0) || (i64::from(schema_version) > 0) {
-        return Err(Error::invalid(start, schema_version, Place("/schema_version", "messages/cluster_metadata/zk_migration_state_record.ksy#/seq/2")));
+        return Err(Error::invalid(start, schema_version, &Place("/schema_version", "messages/cluster_metadata/zk_migration_state_record.ksy#/seq/2")));
     }
-    let zk_migration_state = i8::from_be_bytes(input.array::<1>(Place("/zk_migration_state", "messages/cluster_metadata/zk_migration_state_record.ksy#/seq/3"))?);
+    let zk_migration_state = i8::from_be_bytes(input.array::<1>(&Place("/zk_migration_state", "messages/cluster_metadata/zk_migration_state_record.ksy#/seq/3"))?);
     let tagged_fields = super::flexible::read_tagged_fields(input).map_err(|error| error.inside("/tagged_fields"))?;
     if !input.is_at_end() {
-        return Err(input.trailing(Place("/end", "messages/cluster_metadata/zk_migration_state_record.ksy#/seq/5")));
+        return Err(input.trailing(&Place("/end", "messages/cluster_metadata/zk_migration_state_record.ksy#/seq/5")));
     }
     Ok(ZkMigrationStateRecord { frame_version, api_key, schema_version, zk_migration_state, tagged_fields })
 }

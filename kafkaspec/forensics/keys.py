@@ -20,7 +20,8 @@ def aborted_of(log: Partition | Segment) -> AbortedTransactions:
 
 def is_aborted(batch: pa.RecordBatch | pa.Table, aborted: AbortedTransactions) -> Any:
     """Return which records, by ``offset`` and ``producer_id``, are of aborted transactions."""
-    return aborted.among(batch["producer_id"].to_numpy(), batch["offset"].to_numpy())
+    offsets = batch["offset"].to_numpy()
+    return aborted.among(batch["producer_id"].to_numpy(), offsets, offsets)
 
 
 def newest_offsets(

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Sequence
 from enum import StrEnum
 from functools import cached_property
 from itertools import accumulate, compress
-from typing import Any, Final, NamedTuple, overload
+from typing import Any, Final, Literal, NamedTuple, overload
 
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files.snapshots import TransactionIndex
@@ -27,8 +27,8 @@ from kafkaspec.log.headers import HEADERS_AT_ONCE, readable_headers, skip, sound
 from kafkaspec.log.markers import Marker, distinct_markers, markers
 
 _PRODUCER, _FIRST, _LAST = "producer_id", "first_offset", "last_offset"
-_IDENTITY: Final = (names.PRODUCER_ID, names.IS_CONTROL, names.BASE_OFFSET)
-_STATE: Final = (*_IDENTITY, names.LAST_OFFSET, names.PRODUCER_EPOCH, names.MAX_TIMESTAMP)
+_IDENTITY: Final = (names.PRODUCER_ID, names.IS_CONTROL, names.BASE_OFFSET, names.LAST_OFFSET)
+_STATE: Final = (*_IDENTITY, names.PRODUCER_EPOCH, names.MAX_TIMESTAMP)
 _AT_ONCE: Final = 2 * HEADERS_AT_ONCE
 """Headers of a table: more, since what follows costs as much for each producer in a table."""
 
@@ -70,6 +70,11 @@ class OpenTransaction(NamedTuple):
 
 class AbortedTransactions(Sequence[Aborted]):
     """Aborted transactions in columns: the one place that knows which batches belong to them.
+
+    A batch does if a transaction of its producer begins after the last marker before the batch, and
+    not after its last offset. So Kafka's consumer answers, which takes a producer for aborted from
+    the first offset of a transaction on up to the next ABORT marker, whichever that is, also where
+    a damaged index has one transaction within another: ``CompletedFetch.nextFetchedRecord``.
 
     Attributes:
         producer_ids: of their producers.
@@ -142,17 +147,20 @@ class AbortedTransactions(Sequence[Aborted]):
         """Return whether a batch belongs to one of them; a marker does not."""
         if not self or not batch.is_transactional or batch.is_control:
             return False
-        return self._reach(batch.producer_id, batch.base_offset)
+        return self._reach(batch.producer_id, batch.base_offset, batch.last_offset)
 
     @cached_property
     def _by_producer(self) -> dict[int, tuple[list[int], list[int]]]:
-        """By producer: first offsets in order, and the largest offset of a marker up to each."""
+        """By producer: the first offsets and the markers, each in order."""
         found: dict[int, tuple[list[int], list[int]]] = {}
         columns = zip(self.producer_ids, self.first_offsets, self.markers, strict=True)
-        for producer_id, first, marker in sorted(columns):
-            first_offsets, reached = found.setdefault(producer_id, ([], []))
-            first_offsets.append(first)
-            reached.append(max(marker, reached[-1]) if reached else marker)
+        for producer_id, first, marker in columns:
+            firsts, markers = found.setdefault(producer_id, ([], []))
+            firsts.append(first)
+            markers.append(marker)
+        for both in found.values():
+            for offsets in both:
+                offsets.sort()
         return found
 
     def left_out(self, table: HeaderTable) -> bytes | bytearray | None:
@@ -166,35 +174,37 @@ class AbortedTransactions(Sequence[Aborted]):
         flags = table.transactional if self else ()
         if not any(flags):
             return None
-        producer_ids, controls, base_offsets = map(table.list, _IDENTITY)
+        producer_ids, controls, base_offsets, last_offsets = map(table.list, _IDENTITY)
         if "numpy" in sys.modules:
             import numpy as np
 
-            found = self.among(np.asarray(producer_ids), np.asarray(base_offsets))
+            found = self.among(*map(np.asarray, (producer_ids, base_offsets, last_offsets)))
             found &= (np.asarray(flags) != 0) & (np.asarray(controls) == 0)
             return found.tobytes() if found.any() else None
         marks = bytearray(len(table))
-        rows = zip(range(len(table)), producer_ids, controls, base_offsets, strict=True)
-        for entry, producer_id, is_control, base_offset in compress(rows, flags):
-            if not is_control and self._reach(producer_id, base_offset):
+        columns = (producer_ids, controls, base_offsets, last_offsets)
+        rows = zip(range(len(table)), *columns, strict=True)
+        for entry, producer_id, is_control, base_offset, last_offset in compress(rows, flags):
+            if not is_control and self._reach(producer_id, base_offset, last_offset):
                 marks[entry] = 1
         return marks if any(marks) else None
 
-    def _reach(self, producer_id: int, base_offset: int) -> bool:
+    def _reach(self, producer_id: int, base_offset: int, last_offset: int) -> bool:
         """Return whether a data batch of a transaction belongs to one of them."""
         of_producer = self._by_producer.get(producer_id)
         if of_producer is None:
             return False
-        first_offsets, reached = of_producer
-        place = bisect_right(first_offsets, base_offset) - 1
-        return place >= 0 and base_offset < reached[place]
+        firsts, markers = of_producer
+        begun, ended = bisect_right(firsts, last_offset), bisect_left(markers, base_offset)
+        return begun > 0 and (not ended or firsts[begun - 1] > markers[ended - 1])
 
-    def among(self, producer_ids: Any, base_offsets: Any) -> Any:
+    def among(self, producer_ids: Any, base_offsets: Any, last_offsets: Any) -> Any:
         """Return which of many transactional batches belong to one of them, with NumPy.
 
         Args:
             producer_ids: int64 array of the producers of data batches.
             base_offsets: int64 array of their base offsets.
+            last_offsets: int64 array of their last offsets.
 
         Returns:
             A bool array.
@@ -203,31 +213,50 @@ class AbortedTransactions(Sequence[Aborted]):
 
         if not self:
             return np.zeros(len(base_offsets), bool)
-        producers, groups, first_offsets, places, reached = self._sorted
+        producers, firsts, markers = self._sorted
         group = np.minimum(np.searchsorted(producers, producer_ids), len(producers) - 1)
-        known = producers[group] == producer_ids
-        before = np.searchsorted(first_offsets, base_offsets, side="right") - 1
-        width = len(first_offsets)
-        place = np.searchsorted(places, group * width + before, side="right") - 1
-        known &= (before >= 0) & (place >= 0)
-        return known & (groups[place] == group) & (base_offsets < reached[place])
+        begun, first = firsts.last(group, last_offsets, "right")
+        ended, marker = markers.last(group, base_offsets, "left")
+        return (producers[group] == producer_ids) & begun & (~ended | (first > marker))
 
     @cached_property
-    def _sorted(self) -> tuple[Any, ...]:
-        """Arrays for ``among``: places order the transactions by producer and first offset."""
+    def _sorted(self) -> tuple[Any, _Grouped, _Grouped]:
+        """The producers, and their first offsets and markers, for ``among``."""
         import numpy as np
 
         columns = (self.producer_ids, self.first_offsets, self.markers)
         producer_ids, firsts, markers = (np.frombuffer(item, np.int64) for item in columns)
-        order = np.lexsort((firsts, producer_ids))
-        producers, groups = np.unique(producer_ids[order], return_inverse=True)
-        ascending = np.sort(firsts)
-        places = groups * len(firsts) + np.searchsorted(ascending, firsts[order])
-        reached = markers[order]
-        if len(reached) > 1 and ((reached[1:] < reached[:-1]) & (groups[1:] == groups[:-1])).any():
-            # One within another, as only a damaged index has them.
-            reached = np.array([end for _, ends in self._by_producer.values() for end in ends])
-        return producers, groups, ascending, places, reached
+        producers, groups = np.unique(producer_ids, return_inverse=True)
+        return producers, _Grouped(groups, firsts), _Grouped(groups, markers)
+
+
+class _Grouped:
+    """Offsets by group: NumPy arrays of places, which order them by group and offset."""
+
+    def __init__(self, groups: Any, offsets: Any) -> None:
+        import numpy as np
+
+        self._ascending = np.sort(offsets)
+        order = np.lexsort((offsets, groups))
+        self._groups, self._offsets = groups[order], offsets[order]
+        ranks = np.searchsorted(self._ascending, self._offsets)
+        self._places = self._groups * len(offsets) + ranks
+
+    def last(self, groups: Any, limits: Any, side: Literal["left", "right"]) -> tuple[Any, Any]:
+        """Return the last offset of each group up to a limit, after whether there is one.
+
+        Args:
+            groups: numbers of groups.
+            limits: an offset for each.
+            side: ``right`` takes the limit itself too.
+        """
+        import numpy as np
+
+        rank = np.searchsorted(self._ascending, limits, side=side) - 1
+        width = len(self._ascending)
+        place = np.searchsorted(self._places, groups * width + rank, side="right") - 1
+        there = (rank >= 0) & (place >= 0) & (self._groups[place] == groups)
+        return there, self._offsets[place]
 
 
 def _made(*columns: array[int]) -> AbortedTransactions:

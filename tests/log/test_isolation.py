@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import struct
+import random
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -19,9 +19,9 @@ from kafkaspec.layout.framing import checksum_of
 from kafkaspec.log import segment, transactions
 from kafkaspec.log.headers import HEADERS_AT_ONCE
 from tests.cli.helpers import run
+from tests.consumer import ABORT, COMMIT, marker, with_wrong_first_offsets
 from tests.work import calls
 
-ABORT, COMMIT = 0, 1
 Step = tuple[int, int, str]
 """A producer, a number of records, and what it does, such as ``abort``."""
 
@@ -34,13 +34,6 @@ steps = st.lists(
     min_size=1,
     max_size=40,
 )
-
-
-def marker(offset: int, producer: int, kind: int) -> bytes:
-    record = Record(offset, offset, struct.pack(">hh", 0, kind), struct.pack(">hi", 0, 0))
-    return encode(
-        [record], producer_id=producer, producer_epoch=0, transactional=True, control=True
-    )
 
 
 def written(
@@ -120,6 +113,27 @@ def test_without_numpy_the_same_batches_are_left_out(
                 patch.delitem(sys.modules, "numpy")
             found = log.records(isolation="read_committed")
             assert [record.offset for record in found] == committed
+
+
+@given(seed=st.integers(0, 1 << 32))
+def test_one_transaction_within_another_is_what_a_consumer_makes_of_it(
+    tmp_path_factory: pytest.TempPathFactory, seed: int
+) -> None:
+    """Only a damaged index has such; the next marker ends all that its producer began."""
+    log, expected = with_wrong_first_offsets(
+        tmp_path_factory.mktemp("log") / "t-0", random.Random(seed)
+    )
+    for gone in (True, False):
+        with ks.open(log.parent) as partition, pytest.MonkeyPatch.context() as patch:
+            if gone:
+                patch.delitem(sys.modules, "numpy")
+            options: dict[str, Any] = {"isolation": "read_committed"}
+            assert [record.offset for record in partition.records(**options)] == expected
+            assert isinstance(partition, ks.Partition)
+            batches = [each for each in partition.batches() if not each.is_control]
+            aborted = partition.aborted_transactions()
+            kept = (each for each in batches if not aborted.holds(each))
+            assert [record.offset for each in kept for record in each.records()] == expected
 
 
 @pytest.mark.parametrize("crc", ["raise", "ignore"])

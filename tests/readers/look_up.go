@@ -34,11 +34,14 @@ func main() {
 		ask = segment.FindTime
 	}
 	for _, text := range os.Args[3:] {
-		found := must(ask(must(strconv.ParseInt(text, 10, 64))))
-		if found == nil {
-			fmt.Println(-1)
-			continue
+		found, err := ask(must(strconv.ParseInt(text, 10, 64)))
+		switch {
+		case err != nil:
+			fmt.Println(err)
+		case found == nil:
+			fmt.Println("-")
+		default:
+			fmt.Println(found.Batch.Records.Offset[found.Row])
 		}
-		fmt.Println(found.Batch.Records.Offset[found.Row])
 	}
 }

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Sequence
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import kafkaspec as ks
 from kafkaspec._generated.layout import LAYOUTS
@@ -16,10 +17,11 @@ from kafkaspec.conformance.cases import Case, Items
 from kafkaspec.conformance.differential import LogComparison
 from kafkaspec.conformance.process import Testee
 from kafkaspec.conformance.protocol import RequestKind
-from kafkaspec.files.names import LOG
-from kafkaspec.layout.framing import field_position, fixed_size
+from kafkaspec.files.names import INDEXES, LOG
+from kafkaspec.layout.framing import LOG_FRAMING, field_position, fixed_size
 from kafkaspec.layout.names import OFFSET_INDEX_ENTRY, POSITION
 from tests import goldens
+from tests.consumer import with_wrong_first_offsets
 
 ROOT = Path(__file__).parents[2]
 
@@ -53,16 +55,22 @@ def agrees_on_changed_batches_of_brokers(testee: str, *, seed: int) -> None:
     assert comparison.sums["refused"] > 200
 
 
+def number_in(line: str) -> int:
+    """Return the offset that a line begins with, -1 for none, -2 for an error."""
+    first = line.split()[0]
+    return -1 if first == "-" else int(first) if first.isdigit() else -2
+
+
 def looks_up_as_ours(folder: Path, ask: Callable[[Path, str, Sequence[int]], list[int]]) -> None:
     """Assert that a reader finds the same records as ours, with a sound index and wrong ones.
 
     Args:
-        folder: an empty folder.
+        folder: where a partition is written to.
         ask: returns the offsets that the reader finds in a log, by ``offset`` or ``time``; -1 for
             none.
     """
     chance = random.Random(3)
-    with ks.SegmentWriter(folder / "t-0", base_offset=1000) as writer:
+    with ks.SegmentWriter(folder, base_offset=1000) as writer:
         offset = 1000
         for _ in range(400):
             count = chance.randrange(1, 9)
@@ -73,7 +81,7 @@ def looks_up_as_ours(folder: Path, ask: Callable[[Path, str, Sequence[int]], lis
             ]  # fmt: skip
             writer.append(ks.encode(records))
             offset += count + chance.randrange(3)
-    (log,) = (folder / "t-0").glob("*.log")
+    (log,) = folder.glob(f"*{LOG}")
     index = log.with_suffix(".index")
     assert index.stat().st_size > 50 * fixed_size(OFFSET_INDEX_ENTRY)
     asked = {
@@ -105,6 +113,80 @@ def looks_up_as_ours(folder: Path, ask: Callable[[Path, str, Sequence[int]], lis
         index.write_bytes(data)
         assert answers() == wanted, wrong
         assert ours() == wanted, wrong
+
+
+def answers_as_ours_over_damage(
+    folder: Path, ask: Callable[[Path, str, Sequence[int]], list[int]]
+) -> None:
+    """Assert that a reader finds and refuses the same as ours, with damaged indexes and logs.
+
+    Args:
+        folder: where a partition is written to.
+        ask: as in ``looks_up_as_ours``; -2 for an error.
+    """
+    chance = random.Random(5)
+    with ks.SegmentWriter(folder, base_offset=1000) as writer:
+        for offset in range(1000, 2000, 5):
+            records = [ks.Record(offset + i, offset + i, b"k", bytes(200)) for i in range(5)]
+            writer.append(ks.encode(records))
+    (log,) = folder.glob(f"*{LOG}")
+    sound = {path: path.read_bytes() for path in map(log.with_suffix, (LOG, *INDEXES))}
+    entries = [batch.position for batch in ks.Segment(log).batches()]
+    numbers = [0, 999, 1000, 1999, 2000, *(chance.randrange(1000, 2000) for _ in range(30))]
+
+    def ours(how: str, number: int) -> int:
+        with ks.Segment(log) as segment:
+            try:
+                wanted: Any = {"offset" if how == "offset" else "timestamp": number}
+                found = segment.find(**wanted).offset
+            except ks.KafkaSpecError:
+                return -2
+        return -1 if found is None else found
+
+    seen: set[int] = set()
+    for turn in range(40):
+        for path, content in sound.items():
+            path.write_bytes(content)
+        path = chance.choice(list(sound))
+        data = bytearray(sound[path])
+        match turn % 4:
+            case 0:  # cut, in an entry
+                del data[-chance.randrange(1, len(data) // 2) :]
+            case 1:  # bytes anywhere
+                for _ in range(20):
+                    data[chance.randrange(len(data))] = chance.randrange(256)
+            case 2:  # zeros, amid others and at the end
+                data[len(data) // 2 : len(data) // 2 + 40] = bytes(40)
+                data += bytes(100)
+            case 3:  # heads of entries
+                path, data = log, bytearray(sound[log])
+                for position in chance.sample(entries, 4):
+                    at = LOG_FRAMING.up_to_magic - 1 if chance.random() < 0.7 else 0
+                    data[position + at] ^= 0x41
+        path.write_bytes(data)
+        for how in ("offset", "time"):
+            expected = [ours(how, number) for number in numbers]
+            assert ask(log, how, numbers) == expected, (turn, path.suffix, how)
+            seen |= set(expected)
+    assert {-1, -2} < seen
+    assert len(seen) > 30
+
+
+def filters_as_kafkas_consumer(folder: Path, program: Path) -> None:
+    """Assert what a program prints of logs whose transaction indexes say too much.
+
+    Args:
+        folder: an empty folder.
+        program: prints a line of offsets for each log, those that ``read_committed`` delivers.
+    """
+    cases = [
+        with_wrong_first_offsets(folder / f"{seed}-0", random.Random(seed)) for seed in range(300)
+    ]
+    command = [program, *(log for log, _ in cases)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    found = [list(map(int, line.split())) for line in done.stdout.splitlines()]
+    assert found == [expected for _, expected in cases]
 
 
 def cargo(folder: Path, *arguments: str) -> None:

@@ -21,7 +21,10 @@ from tests import goldens
 from tests.readers.running import (
     agrees_on_changed_batches_of_brokers,
     agrees_on_changed_logs,
+    answers_as_ours_over_damage,
+    filters_as_kafkas_consumer,
     looks_up_as_ours,
+    number_in,
 )
 from tests.writing.golden_settings import PER_BATCH, RESTARTED, numbers, partitions
 from tools.golden.again import index_interval
@@ -119,9 +122,15 @@ def test_look_ups_are_ours_also_with_a_wrong_index(module: Path, tmp_path: Path)
     program = built(module, "look_up")
 
     def ask(log: Path, how: str, numbers: Sequence[int]) -> list[int]:
-        return list(map(int, go_run(program, str(log), how, *map(str, numbers))))
+        return list(map(number_in, go_run(program, str(log), how, *map(str, numbers))))
 
-    looks_up_as_ours(tmp_path, ask)
+    looks_up_as_ours(tmp_path / "wrong-0", ask)
+    answers_as_ours_over_damage(tmp_path / "damaged-0", ask)
+
+
+@pytest.mark.slow
+def test_transactions_are_those_of_kafkas_consumer(module: Path, tmp_path: Path) -> None:
+    filters_as_kafkas_consumer(tmp_path, built(module, "committed"))
 
 
 @pytest.fixture(scope="module")

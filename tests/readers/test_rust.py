@@ -18,8 +18,11 @@ from tests import goldens
 from tests.readers.running import (
     agrees_on_changed_batches_of_brokers,
     agrees_on_changed_logs,
+    answers_as_ours_over_damage,
     cargo,
+    filters_as_kafkas_consumer,
     looks_up_as_ours,
+    number_in,
 )
 from tools.golden import again
 from tools.readers.rust import assemble
@@ -86,10 +89,16 @@ def test_look_ups_are_ours_also_with_a_wrong_index(
     find = copied(crate, "find")
 
     def ask(log: Path, how: str, numbers: Sequence[int]) -> list[int]:
-        lines = run(find, str(log), how, *map(str, numbers))
-        return [-1 if line == "-" else int(line.split()[0]) for line in lines]
+        return list(map(number_in, run(find, str(log), how, *map(str, numbers))))
 
-    looks_up_as_ours(tmp_path, ask)
+    looks_up_as_ours(tmp_path / "wrong-0", ask)
+    answers_as_ours_over_damage(tmp_path / "damaged-0", ask)
+
+
+def test_transactions_are_those_of_kafkas_consumer(
+    crate: Path, testee: str, tmp_path: Path
+) -> None:
+    filters_as_kafkas_consumer(tmp_path, Path(copied(crate, "committed")))
 
 
 def test_indexes_are_as_brokers_write_them(crate: Path, testee: str, tmp_path: Path) -> None:

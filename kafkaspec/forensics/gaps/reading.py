@@ -137,7 +137,8 @@ class GapWalk:
         columns = {
             name: np.concatenate([part[name] for part in self.data] or [_NONE]) for name in wanted
         }
-        kept = aborted.among(columns["aborted"], columns["first_offset"])
+        first = columns["first_offset"]
+        kept = aborted.among(columns["aborted"], first, first)
         return {name: column[kept] for name, column in columns.items()}
 
     def joined(self, aborted: AbortedTransactions) -> GapColumns:

@@ -9,6 +9,8 @@ import shutil
 from pathlib import Path
 from typing import Final
 
+from tools.readers import VERSION, semantic_version
+
 HERE: Final = Path(__file__).parent
 ROOT: Final = HERE.parents[2]
 GENERATED: Final = ROOT / "generated" / "go"
@@ -34,15 +36,18 @@ def put_together(into: Path, module: str = MODULE, generated: Path = GENERATED) 
     for source, place in sorted(found.items(), key=lambda item: item[1]):
         target = into / place
         target.parent.mkdir(parents=True, exist_ok=True)
-        if module != MODULE and source.suffix in (".go", ".mod", ".md"):
-            target.write_text(_renamed(source.read_text(encoding="utf-8"), module), "utf-8")
+        if source.suffix in (".go", ".mod", ".md"):
+            target.write_text(_named(source.read_text(encoding="utf-8"), module), "utf-8")
         else:
             shutil.copyfile(source, target)
         made.append(target)
     return made
 
 
-def _renamed(text: str, module: str) -> str:
-    """Return source text that imports the packages of the module by another path."""
+def _named(text: str, module: str) -> str:
+    """Return source text with our version, and with the path that the module has."""
+    text = text.replace(VERSION, semantic_version())
+    if module == MODULE:
+        return text
     text = text.replace(f'"{MODULE}"', f'{MODULE} "{module}"').replace(f'"{MODULE}/', f'"{module}/')
     return text.replace(f"module {MODULE}\n", f"module {module}\n")

@@ -58,6 +58,21 @@ func (r *RangeReader) next(read func(*Reader) (*Batch, error)) (*Batch, error) {
 	}
 }
 
+// position is where the next entry begins.
+func (r *RangeReader) position() int64 {
+	if r.reader == nil {
+		return r.start
+	}
+	return r.start + int64(r.reader.pos)
+}
+
+// again goes back to the start of the entry that was just read, and returns its bytes.
+func (r *RangeReader) again(batch *Batch) []byte {
+	end := r.reader.pos
+	r.reader.pos -= batch.Header.Size
+	return r.reader.data[r.reader.pos:end]
+}
+
 // isShort says whether an error may come from the end of the window.
 func (r *RangeReader) isShort(err error) bool {
 	if err == io.EOF {
@@ -135,35 +150,38 @@ type Found struct {
 	Reader *RangeReader
 }
 
-// FindOffset returns the first record with an offset, or the next one; nil if the segment has none.
+// FindOffset returns the first record with an offset, or the next one; nil if the segment has none. A
+// damaged entry before it is passed over, unless it may hold the offset.
 func (s *Segment) FindOffset(offset int64) (*Found, error) {
 	reader, err := s.from(offset)
 	if err != nil {
 		return nil, err
 	}
 	return find(reader, func(h *format.Header) bool { return h.EndOffset() >= offset },
+		func(h *format.Header) bool { return !h.IsBatch() || h.BaseOffset() <= offset },
 		func(columns *format.Columns, row int) bool { return columns.Offset[row] >= offset })
 }
 
 // FindTime returns the first record whose timestamp is at least that, in ms since the Unix epoch, as a
 // broker finds it: from the place on that the time index has; nil if the segment has none.
 func (s *Segment) FindTime(timestamp int64) (*Found, error) {
+	entries, err := wholeEntries(s.TimeIndex, func(data []byte) (*format.IndexTimeIndexEntry, int, error) {
+		return format.ParseIndexTimeIndexEntry(data, s.BaseOffset)
+	})
+	if err != nil {
+		return nil, err
+	}
+	entries = entries[:used(len(entries), func(i int) bool { return entries[i].RelativeOffset == 0 })]
 	offset := s.BaseOffset
-	if len(s.TimeIndex) > 0 {
-		index, _, err := format.ParseIndexTimeIndex(s.TimeIndex, s.BaseOffset)
-		if err != nil {
-			return nil, err
-		}
-		entries := index.Entries[:used(len(index.Entries), func(i int) bool { return index.Entries[i].RelativeOffset == 0 })]
-		if i := sort.Search(len(entries), func(i int) bool { return entries[i].Timestamp > timestamp }); i > 0 {
-			offset = max(offset, entries[i-1].Offset())
-		}
+	if i := sort.Search(len(entries), func(i int) bool { return entries[i].Timestamp > timestamp }); i > 0 {
+		offset = max(offset, entries[i-1].Offset())
 	}
 	reader, err := s.from(offset)
 	if err != nil {
 		return nil, err
 	}
 	return find(reader, func(h *format.Header) bool { return h.LargestTimestamp() >= timestamp },
+		func(*format.Header) bool { return false },
 		func(columns *format.Columns, row int) bool { return columns.Timestamp[row] >= timestamp })
 }
 
@@ -174,14 +192,13 @@ func (s *Segment) from(offset int64) (*RangeReader, error) {
 	options := s.Options
 	options.Columns |= format.WantRecords
 	start := NewRangeReader(s.Log, 0, s.Size, options)
-	if len(s.Index) == 0 {
-		return start, nil
-	}
-	index, _, err := format.ParseIndexOffsetIndex(s.Index, s.BaseOffset)
+	entries, err := wholeEntries(s.Index, func(data []byte) (*format.IndexOffsetIndexEntry, int, error) {
+		return format.ParseIndexOffsetIndexEntry(data, s.BaseOffset)
+	})
 	if err != nil {
 		return nil, err
 	}
-	entries := index.Entries[:used(len(index.Entries), func(i int) bool { return index.Entries[i].RelativeOffset == 0 })]
+	entries = entries[:used(len(entries), func(i int) bool { return entries[i].RelativeOffset == 0 })]
 	i := sort.Search(len(entries), func(i int) bool { return entries[i].Offset() > offset })
 	if i == 0 {
 		return start, nil
@@ -191,7 +208,7 @@ func (s *Segment) from(offset int64) (*RangeReader, error) {
 		return start, nil
 	}
 	reader := NewRangeReader(s.Log, position, s.Size, options)
-	batch, err := reader.Next() // with its checksum: bytes within an entry may look like a header
+	batch, err := reader.NextHeader()
 	var damage *format.Error
 	switch {
 	case errors.As(err, &damage):
@@ -201,7 +218,10 @@ func (s *Segment) from(offset int64) (*RangeReader, error) {
 	case batch.Header.IsBatch() && batch.Header.BaseOffset() > entries[i-1].Offset():
 		return start, nil
 	}
-	reader.reader.pos -= batch.Header.Size // it is read again
+	entry := reader.again(batch)
+	if batch.Header.VerifyChecksum(entry) != nil { // bytes within an entry may look like a header
+		return start, nil
+	}
 	return reader, nil
 }
 
@@ -210,22 +230,53 @@ func used(count int, isZero func(i int) bool) int {
 	if count == 0 {
 		return 0
 	}
-	return 1 + sort.Search(count-1, func(i int) bool { return isZero(i + 1) })
+	for i := 1; i < count; i++ {
+		if isZero(i) {
+			return i
+		}
+	}
+	return count
 }
 
-func find(reader *RangeReader, holds func(*format.Header) bool, is func(*format.Columns, int) bool) (*Found, error) {
+// find returns the first record that is wanted in an entry that reaches it. After damage, an entry has to
+// be one that holds what is asked for: else, what is damaged may have held it.
+func find(reader *RangeReader, reaches, holds func(*format.Header) bool, is func(*format.Columns, int) bool) (*Found, error) {
+	var damage error
 	for {
+		before := reader.position()
 		batch, err := reader.NextHeader()
 		if err == io.EOF {
-			return nil, nil
+			return nil, damage
 		}
 		if err != nil {
+			var refused *format.Error
+			if !errors.As(err, &refused) {
+				return nil, err
+			}
+			if reader.position() > before {
+				damage = err
+				continue
+			}
+			if refused.Reason == format.ReasonTruncated { // the log ends within an entry
+				return nil, damage
+			}
+			zeros, failed := isZero(reader.source, before, reader.size)
+			switch {
+			case failed != nil:
+				return nil, failed
+			case zeros: // a file that was preallocated
+				return nil, damage
+			}
 			return nil, err
 		}
-		if !holds(&batch.Header) {
+		if !reaches(&batch.Header) {
 			continue
 		}
-		reader.reader.pos -= batch.Header.Size
+		if damage != nil && !holds(&batch.Header) {
+			return nil, damage
+		}
+		damage = nil
+		reader.again(batch)
 		if batch, err = reader.Next(); err != nil {
 			return nil, err
 		}
@@ -235,4 +286,21 @@ func find(reader *RangeReader, holds func(*format.Header) bool, is func(*format.
 			}
 		}
 	}
+}
+
+// isZero says whether all bytes of a source from a position on are zeros.
+func isZero(source io.ReaderAt, position, size int64) (bool, error) {
+	rest := make([]byte, min(window, size-position))
+	for ; position < size; position += int64(len(rest)) {
+		rest = rest[:min(int64(len(rest)), size-position)]
+		if n, err := source.ReadAt(rest, position); n < len(rest) {
+			return false, err
+		}
+		for _, each := range rest {
+			if each != 0 {
+				return false, nil
+			}
+		}
+	}
+	return true, nil
 }

@@ -89,7 +89,7 @@ func NewReader(data []byte, options Options) *Reader {
 func (r *Reader) Position() int { return r.options.Start + r.pos }
 
 // Next returns the next entry with its records, io.EOF after the last. Any other error is a *format.Error.
-// After one about an entry whose size is known, the next call goes on after it; where no entry begins,
+// After one about an entry whose size is sound, the next call goes on after it; where no entry begins,
 // the same error comes again. Reason truncated: the log ends within an entry.
 func (r *Reader) Next() (*Batch, error) {
 	entry, err := r.header()
@@ -124,6 +124,9 @@ func (r *Reader) header() ([]byte, error) {
 			err = unexplained(0)
 		}
 		err.Position += r.Position()
+		if size := format.EntrySize(rest, 0); size >= 0 && size <= int64(len(rest)) {
+			r.pos += int(size)
+		}
 		return nil, err
 	}
 	r.batch.Position = r.Position()

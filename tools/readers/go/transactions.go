@@ -90,6 +90,9 @@ type Transactions struct {
 
 	// Aborted has the aborted transactions, by producer and first offset.
 	Aborted []Aborted
+
+	// markers has the same, by producer and marker.
+	markers []Aborted
 }
 
 // ReadTransactions finds the transactions in the bytes of segments, one after the other, by their markers.
@@ -148,9 +151,14 @@ func (t *Transactions) end(batch *Batch, producer int64, open map[int64]int64) e
 
 // ReadTransactionIndex returns the entries of a .txnindex file; a part of one at the end is ignored.
 func ReadTransactionIndex(data []byte) ([]format.TransactionIndexAbortedTransaction, error) {
-	var found []format.TransactionIndexAbortedTransaction
+	return wholeEntries(data, format.ParseTransactionIndexAbortedTransaction)
+}
+
+// wholeEntries returns the entries of an index; a part of one at the end is ignored.
+func wholeEntries[T any](data []byte, parse func([]byte) (*T, int, error)) ([]T, error) {
+	var found []T
 	for len(data) > 0 {
-		entry, size, err := format.ParseTransactionIndexAbortedTransaction(data)
+		entry, size, err := parse(data)
 		if err != nil {
 			if refused, ours := err.(*format.Error); ours && refused.Reason == format.ReasonTruncated {
 				break
@@ -175,14 +183,38 @@ func NewTransactions(lastStable int64, entries ...format.TransactionIndexAborted
 }
 
 func (t *Transactions) sort() {
-	sort.Slice(t.Aborted, func(i, j int) bool {
-		a, b := t.Aborted[i], t.Aborted[j]
-		return a.Producer < b.Producer || (a.Producer == b.Producer && a.First < b.First)
+	t.markers = append([]Aborted(nil), t.Aborted...)
+	sortBy(t.Aborted, first)
+	sortBy(t.markers, marker)
+}
+
+func first(a *Aborted) int64  { return a.First }
+func marker(a *Aborted) int64 { return a.Marker }
+
+func sortBy(list []Aborted, offset func(*Aborted) int64) {
+	sort.Slice(list, func(i, j int) bool {
+		a, b := &list[i], &list[j]
+		return a.Producer < b.Producer || (a.Producer == b.Producer && offset(a) < offset(b))
 	})
+}
+
+// last returns the last offset of a producer up to a limit; false without one.
+func last(list []Aborted, producer, limit int64, offset func(*Aborted) int64) (int64, bool) {
+	after := sort.Search(len(list), func(i int) bool {
+		each := &list[i]
+		return each.Producer > producer || (each.Producer == producer && offset(each) > limit)
+	})
+	if after == 0 || list[after-1].Producer != producer {
+		return 0, false
+	}
+	return offset(&list[after-1]), true
 }
 
 // Hides says whether a consumer with read_committed gets nothing of an entry: it is a control batch,
 // belongs to an aborted transaction, or begins at the last stable offset or later.
+//
+// It belongs to one if a transaction of its producer begins after the last marker before it, and not after
+// its last offset, as Kafka's consumer has it: also where a damaged index has one within another.
 func (t *Transactions) Hides(h *format.Header) bool {
 	if h.IsControl() == 1 || h.BaseOffset() >= t.LastStable {
 		return true
@@ -190,10 +222,7 @@ func (t *Transactions) Hides(h *format.Header) bool {
 	if h.IsTransactional() != 1 {
 		return false
 	}
-	producer, base := h.ProducerId(), h.BaseOffset()
-	after := sort.Search(len(t.Aborted), func(i int) bool {
-		each := t.Aborted[i]
-		return each.Producer > producer || (each.Producer == producer && each.First > base)
-	})
-	return after > 0 && t.Aborted[after-1].Producer == producer && base < t.Aborted[after-1].Marker
+	begun, known := last(t.Aborted, h.ProducerId(), h.EndOffset(), first)
+	ended, over := last(t.markers, h.ProducerId(), h.BaseOffset()-1, marker)
+	return known && (!over || begun > ended)
 }

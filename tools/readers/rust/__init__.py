@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from kafkaspec import __version__
+from tools.readers import VERSION, semantic_version
 
 HERE: Final = Path(__file__).parent
 ROOT: Final = HERE.parents[2]
@@ -49,8 +49,9 @@ def assemble(into: Path, generated: Path = GENERATED) -> list[Path]:
     for old in sorted((into / SPEC).glob("*.rs")):
         if SPEC / old.name not in files:
             old.unlink()
+    version = semantic_version().encode()
     for name, path in files.items():
-        _write(into / name, path.read_bytes().replace(b"@VERSION@", _version().encode()))
+        _write(into / name, path.read_bytes().replace(VERSION.encode(), version))
     return [into / name for name in files]
 
 
@@ -59,10 +60,3 @@ def _write(path: Path, content: bytes) -> None:
         return
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(content)
-
-
-def _version() -> str:
-    """Return the version as Cargo writes it: three numbers, and what comes before a release."""
-    numbers = __version__.split(".")
-    final = ".".join(numbers[:3])
-    return final if len(numbers) == 3 else f"{final}-{'.'.join(numbers[3:])}"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 
 from kafkaspec.layout import names
 from tools.specgen.expression import Attribute, Expression, Name, dotted
@@ -20,7 +22,7 @@ from tools.specgen.model import (
     ValueInstance,
 )
 from tools.specgen.rust.entries import member_at
-from tools.specgen.rust.expressions import Translator
+from tools.specgen.rust.expressions import Translator, bare
 from tools.specgen.rust.naming import ANY, identifier, is_structure, local, path_of, value_of
 from tools.specgen.rust.structures import Reader, documented
 from tools.specgen.writer import CodeWriter
@@ -249,6 +251,13 @@ class ColumnsModule:
                         if item.list_path == column.path:
                             out.line(f"self.{item.name}.truncate(items);")
         out.line()
+        with out.block("fn make_room(&mut self, more: usize) {", "}"):
+            out.line("let rows = self.rows + more;")
+            for column in self.selectable:
+                nothing = "Span::NULL" if column.kind == SPAN else "0"
+                with out.block(f"if self.wanted & Columns::{column.wanted} != 0 {{", "}"):
+                    out.line(f"self.{column.name}.resize(rows, {nothing});")
+        out.line()
         out.line("/// Returns a column of numbers by name; `None` if there is none.")
         with (
             out.block("pub fn numbers(&mut self, name: &str) -> Option<&mut Vec<i64>> {", "}"),
@@ -274,10 +283,17 @@ class ColumnsModule:
                 out.line("start..end(row).max(start)")
             out.line()
 
-    def push(self, column: Column, value: str) -> None:
-        """Write what adds a value to a column."""
-        with self.out.block(f"if self.wanted & Columns::{column.wanted} != 0 {{", "}"):
-            self.out.line(f"self.{column.name}.push({value});")
+    def push(self, columns: Iterable[Column], value: Callable[[Column], str]) -> None:
+        """Write what adds a value to each of some columns, which one constant selects."""
+        columns = list(columns)
+        with self.out.block(f"if self.wanted & Columns::{columns[0].wanted} != 0 {{", "}"):
+            for column in columns:
+                self.out.line(f"self.{column.name}.push({value(column)});")
+
+    def put(self, column: Column, value: str) -> None:
+        """Write what puts a value into a column that has room for it if it is wanted."""
+        with self.out.block(f"if let Some(to) = self.{column.name}.get_mut(self.rows) {{", "}"):
+            self.out.line(f"*to = {value};")
 
     def absent(self, column: Column) -> str:
         """Return what a record without the field has."""
@@ -295,7 +311,7 @@ class ColumnsModule:
             f"pub fn push_{type_.name}(&mut self, buffer: &[u8], message: &{kind}) {{", "}"
         ):
             for column in self.selectable:
-                self.push(column, self._of_message(type_, column))
+                self.push([column], partial(self._of_message, type_))
             self.out.line("self.rows += 1;")
         self.out.line()
 
@@ -387,11 +403,11 @@ class ColumnsReader(Reader):
             )
             with out.block(f"{head} -> Result<(), Error> {{", "}"):
                 out.line("let rows = self.rows;")
+                self._make_room()
                 listed = "".join(f", {local(item.id)}" for item in type_.parameters)
                 called = self.owner.function(type_)
                 out.line(f"let found = self.{called}(buffer, input{listed});")
-                with out.block("if found.is_err() {", "}"):
-                    out.line("self.truncate(rows);")
+                out.line("self.truncate(if found.is_err() { rows } else { self.rows });")
                 out.line("found")
             out.line()
         if type_ not in (self.owner.batch.record_set,):
@@ -402,12 +418,21 @@ class ColumnsReader(Reader):
             self.read()
             if type_ == self.owner.record:
                 for column in self.module.selectable:
-                    self.module.push(column, self._of_record(column))
+                    self.module.put(column, self._of_record(column))
                 out.line("self.rows += 1;")
             elif self._list() is not None:
                 self._push_item()
             out.line("Ok(())")
         out.line()
+
+    def _make_room(self) -> None:
+        """Write what makes room for as many records as the input can hold."""
+        items = self.owner.batch.items
+        least = self.least(items)
+        repeat = items.repeat
+        assert repeat is not None
+        count = "i64::MAX" if repeat.count is None else bare(self.translator.number(repeat.count))
+        self.out.line(f"self.make_room(input.room({count}, {least}));")
 
     def _list(self) -> Column | None:
         """Return the list whose items the type are."""
@@ -420,9 +445,10 @@ class ColumnsReader(Reader):
     def _push_item(self) -> None:
         of = self._list()
         assert of is not None
-        for column in self.module.columns:
-            if column.list_path == of.path:
-                self.module.push(column, self._value_of(column, column.path[len(of.path) + 1 :]))
+        self.module.push(
+            (column for column in self.module.columns if column.list_path == of.path),
+            lambda column: self._value_of(column, column.path[len(of.path) + 1 :]),
+        )
 
     def _of_record(self, column: Column) -> str:
         if column.kind == LIST:

@@ -117,7 +117,7 @@ def _types(model: Model) -> str:
 def _given(model: Model, type_: Type, source: str, out: CodeWriter) -> str:
     """Write what reads the arguments of a type; return them as arguments of its function."""
     if type_.scalar:
-        return f', Place("", "{type_.location}")'
+        return f', &Place("", "{type_.location}")'
     texts = []
     for number, parameter in enumerate(type_.parameters):
         name = f"{source}_{number}"

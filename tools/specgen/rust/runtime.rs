@@ -1,6 +1,7 @@
 //! What all modules use: input with a position, errors, and values as trees.
 
 use std::fmt;
+use std::ops::{Deref, DerefMut};
 
 pub use super::reasons::Reason;
 
@@ -10,8 +11,14 @@ pub use super::reasons::Reason;
 pub struct Place(pub &'static str, pub &'static str);
 
 /// Why bytes are refused, and where.
+///
+/// In a box, which keeps results small: what succeeds need not move it around.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Error {
+pub struct Error(Box<Cause>);
+
+/// What an [`Error`] says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cause {
     /// Why, from the closed list of reasons.
     pub reason: Reason,
     /// One sentence for people, without the position.
@@ -27,15 +34,31 @@ pub struct Error {
     pub spec: &'static str,
 }
 
+impl Deref for Error {
+    type Target = Cause;
+
+    fn deref(&self) -> &Cause {
+        &self.0
+    }
+}
+
+impl DerefMut for Error {
+    fn deref_mut(&mut self) -> &mut Cause {
+        &mut self.0
+    }
+}
+
 impl Error {
     /// Returns an error about the field at a place.
-    pub fn new(reason: Reason, detail: impl Into<String>, position: u64, place: Place) -> Self {
+    #[cold]
+    pub fn new(reason: Reason, detail: impl Into<String>, position: u64, place: &Place) -> Self {
         let detail = detail.into();
         let (path, spec) = (place.0.to_owned(), place.1);
-        Error { reason, detail, position, inner_position: None, path, spec }
+        Error(Box::new(Cause { reason, detail, position, inner_position: None, path, spec }))
     }
 
     /// Returns the error with a step before its path.
+    #[cold]
     #[must_use]
     pub fn inside(mut self, step: &str) -> Self {
         self.path.insert_str(0, step);
@@ -43,12 +66,14 @@ impl Error {
     }
 
     /// Returns the error with the number of an item before its path.
+    #[cold]
     #[must_use]
     pub fn inside_item(self, step: &str, index: usize) -> Self {
         self.inside(&format!("{step}/{index}"))
     }
 
     /// Returns the error with another position.
+    #[cold]
     #[must_use]
     pub fn at(mut self, position: u64) -> Self {
         self.position = position;
@@ -57,15 +82,33 @@ impl Error {
 
     /// Returns the error for a value that the specification forbids.
     #[cold]
-    pub fn invalid(position: u64, value: impl fmt::Display, place: Place) -> Self {
+    pub fn invalid(position: u64, value: impl fmt::Display, place: &Place) -> Self {
         Error::new(Reason::InvalidValue, format!("the value {value} is not allowed"), position, place)
     }
 
     /// Returns the error for a checksum that is not that of the bytes.
     #[cold]
-    pub fn mismatch(position: u64, stored: u32, computed: u32, place: Place) -> Self {
+    pub fn mismatch(position: u64, stored: u32, computed: u32, place: &Place) -> Self {
         let detail = format!("the checksum is {stored:#x}, that of the bytes {computed:#x}");
         Error::new(Reason::ChecksumMismatch, detail, position, place)
+    }
+
+    /// Returns the error for a field that is cut, in a structure that is complete or not.
+    #[cold]
+    fn missing(complete: bool, position: u64, place: &Place) -> Self {
+        let (reason, detail) = if complete {
+            (Reason::Overrun, "the field reaches beyond the end of the structure that holds it")
+        } else {
+            (Reason::Truncated, "the input ends inside the field")
+        };
+        Error::new(reason, detail, position, place)
+    }
+
+    /// Returns the error for so many bytes where a structure should end.
+    #[cold]
+    fn trailing(left: usize, position: u64, place: &Place) -> Self {
+        let detail = format!("{left} bytes are left after the last field");
+        Error::new(Reason::TrailingBytes, detail, position, place)
     }
 }
 
@@ -89,23 +132,27 @@ impl fmt::Display for Error {
 impl std::error::Error for Error {}
 
 /// Bytes that are read from front to back, up to the end of the structure that holds them.
+///
+/// Its functions pass no reference to it to a function that is not inlined, so that the one of a
+/// record stays in registers.
 #[derive(Clone, Debug)]
 pub struct Input<'a> {
-    bytes: &'a [u8],
-    at: usize,
-    origin: u64,
+    rest: &'a [u8],
+    size: usize,
+    end: u64,
     complete: bool,
 }
 
 impl<'a> Input<'a> {
     /// Returns an input to which more bytes may be added later: a field that is cut is truncated.
     pub fn new(bytes: &'a [u8]) -> Self {
-        Input { bytes, at: 0, origin: 0, complete: false }
+        Input::at(bytes, 0)
     }
 
     /// Returns an input whose first byte has a position of its own.
     pub fn at(bytes: &'a [u8], origin: u64) -> Self {
-        Input { bytes, at: 0, origin, complete: false }
+        let end = origin.wrapping_add(bytes.len() as u64);
+        Input { rest: bytes, size: bytes.len(), end, complete: false }
     }
 
     /// Returns the input as one that is complete: a field that is cut reaches beyond its structure.
@@ -116,130 +163,121 @@ impl<'a> Input<'a> {
     }
 
     /// Returns the number of bytes that were read.
+    #[inline]
     pub fn position(&self) -> usize {
-        self.at
+        self.size - self.rest.len()
     }
 
     /// Returns the number of all bytes.
+    #[inline]
     pub fn size(&self) -> usize {
-        self.bytes.len()
+        self.size
     }
 
     /// Returns the number of bytes that are left.
+    #[inline]
     pub fn left(&self) -> usize {
-        self.bytes.len() - self.at
+        self.rest.len()
     }
 
     /// Returns whether no byte is left.
+    #[inline]
     pub fn is_at_end(&self) -> bool {
-        self.at == self.bytes.len()
+        self.rest.is_empty()
     }
 
     /// Returns the position of the next byte in the whole input.
+    #[inline]
     pub fn absolute(&self) -> u64 {
-        self.origin + self.at as u64
-    }
-
-    /// Returns the error for a field that is cut.
-    #[cold]
-    pub fn missing(&self, position: u64, place: Place) -> Error {
-        let (reason, detail) = if self.complete {
-            (Reason::Overrun, "the field reaches beyond the end of the structure that holds it")
-        } else {
-            (Reason::Truncated, "the input ends inside the field")
-        };
-        Error::new(reason, detail, position, place)
+        self.end.wrapping_sub(self.rest.len() as u64)
     }
 
     /// Returns the error for bytes where a structure should end.
-    #[cold]
-    pub fn trailing(&self, place: Place) -> Error {
-        let detail = format!("{} bytes are left after the last field", self.left());
-        Error::new(Reason::TrailingBytes, detail, self.absolute(), place)
+    #[inline]
+    pub fn trailing(&self, place: &Place) -> Error {
+        Error::trailing(self.left(), self.absolute(), place)
     }
 
     /// Reads so many bytes.
     #[inline]
-    pub fn array<const N: usize>(&mut self, place: Place) -> Result<[u8; N], Error> {
-        match self.bytes[self.at..].first_chunk::<N>() {
-            Some(found) => {
-                self.at += N;
+    pub fn array<const N: usize>(&mut self, place: &Place) -> Result<[u8; N], Error> {
+        match self.rest.split_first_chunk::<N>() {
+            Some((found, rest)) => {
+                self.rest = rest;
                 Ok(*found)
             }
-            None => Err(self.missing(self.absolute(), place)),
+            None => Err(Error::missing(self.complete, self.absolute(), place)),
         }
     }
 
     /// Returns bytes after the next ones, and reads nothing.
     #[inline]
-    pub fn peek<const N: usize>(&self, after: usize, place: Place) -> Result<[u8; N], Error> {
-        let found = self.bytes.get(self.at + after..).and_then(<[u8]>::first_chunk::<N>);
-        found.copied().ok_or_else(|| self.missing(self.absolute() + after as u64, place))
+    pub fn peek<const N: usize>(&self, after: usize, place: &Place) -> Result<[u8; N], Error> {
+        match self.rest.get(after..).and_then(<[u8]>::first_chunk::<N>) {
+            Some(found) => Ok(*found),
+            None => Err(Error::missing(self.complete, self.absolute() + after as u64, place)),
+        }
     }
 
     /// Reads as many bytes as a field says.
     #[inline]
-    pub fn sized(&mut self, size: i64, place: Place) -> Result<&'a [u8], Error> {
-        Ok(self.part(size, place)?.bytes)
+    pub fn sized(&mut self, size: i64, place: &Place) -> Result<&'a [u8], Error> {
+        let found = usize::try_from(size).ok().and_then(|size| self.rest.split_at_checked(size));
+        match found {
+            Some((found, rest)) => {
+                self.rest = rest;
+                Ok(found)
+            }
+            None if size < 0 => Err(Error::invalid(self.absolute(), size, place)),
+            None => Err(Error::missing(self.complete, self.absolute(), place)),
+        }
     }
 
     /// Reads as many bytes as a field says, as an input of their own.
     #[inline]
-    pub fn part(&mut self, size: i64, place: Place) -> Result<Input<'a>, Error> {
-        if size < 0 {
-            return Err(Error::invalid(self.absolute(), size, place));
-        }
-        if size as u64 > self.left() as u64 {
-            return Err(self.missing(self.absolute(), place));
-        }
-        let (start, stop) = (self.at, self.at + size as usize);
-        let origin = self.absolute();
-        self.at = stop;
-        Ok(Input { bytes: &self.bytes[start..stop], at: 0, origin, complete: true })
+    pub fn part(&mut self, size: i64, place: &Place) -> Result<Input<'a>, Error> {
+        let rest = self.sized(size, place)?;
+        Ok(Input { rest, size: rest.len(), end: self.absolute(), complete: true })
     }
 
     /// Reads all bytes that are left, as an input of their own.
     #[inline]
     pub fn remainder(&mut self) -> Input<'a> {
-        let (origin, complete) = (self.absolute(), self.complete);
-        Input { bytes: self.rest(), at: 0, origin, complete }
+        let (end, complete) = (self.end, self.complete);
+        let rest = self.rest();
+        Input { rest, size: rest.len(), end, complete }
     }
 
     /// Reads all bytes that are left.
     #[inline]
     pub fn rest(&mut self) -> &'a [u8] {
-        let found = &self.bytes[self.at..];
-        self.at = self.bytes.len();
-        found
+        std::mem::take(&mut self.rest)
     }
 
     /// Reads an integer of groups of seven bits, the lowest first; bits beyond `bits` are dropped.
     #[inline]
-    pub fn varint(&mut self, most: usize, bits: u32, place: Place) -> Result<u64, Error> {
-        match self.bytes.get(self.at) {
-            Some(&byte) if byte < 0x80 => {
-                self.at += 1;
-                Ok(u64::from(byte))
+    pub fn varint(&mut self, most: usize, bits: u32, place: &Place) -> Result<u64, Error> {
+        match *self.rest {
+            [first, ref rest @ ..] if first < 0x80 => {
+                self.rest = rest;
+                Ok(u64::from(first))
             }
-            _ => self.long_varint(most, bits, place),
-        }
-    }
-
-    fn long_varint(&mut self, most: usize, bits: u32, place: Place) -> Result<u64, Error> {
-        let start = self.absolute();
-        let mut value = 0_u64;
-        for group in 0..most {
-            let Some(&byte) = self.bytes.get(self.at) else {
-                return Err(self.missing(start, place));
-            };
-            self.at += 1;
-            value |= u64::from(byte & 0x7f) << (7 * group);
-            if byte < 0x80 {
-                return Ok(value & (u64::MAX >> (64 - bits)));
+            [first, second, ref rest @ ..] if second < 0x80 => {
+                self.rest = rest;
+                Ok(u64::from(first & 0x7f) | u64::from(second) << 7)
             }
+            _ => match long_varint(self.rest, most) {
+                (Varint::Whole(value), rest) => {
+                    self.rest = rest;
+                    Ok(value & (u64::MAX >> (64 - bits)))
+                }
+                (Varint::Cut, _) => Err(Error::missing(self.complete, self.absolute(), place)),
+                (Varint::TooLong, _) => {
+                    let detail = "the last byte that the varint may have says that another follows";
+                    Err(Error::new(Reason::VarintTooLong, detail, self.absolute(), place))
+                }
+            },
         }
-        let detail = "the last byte that the varint may have says that another follows";
-        Err(Error::new(Reason::VarintTooLong, detail, start, place))
     }
 
     /// Returns room for items, each of which takes so many bytes: no more than the input can hold.
@@ -248,8 +286,28 @@ impl<'a> Input<'a> {
     }
 }
 
+enum Varint {
+    Whole(u64),
+    Cut,
+    TooLong,
+}
+
+/// Returns the integer that some bytes begin with, and the bytes after it.
+fn long_varint(bytes: &[u8], most: usize) -> (Varint, &[u8]) {
+    let mut value = 0_u64;
+    for group in 0..most {
+        let Some(&byte) = bytes.get(group) else { return (Varint::Cut, bytes) };
+        value |= u64::from(byte & 0x7f) << (7 * group);
+        if byte < 0x80 {
+            return (Varint::Whole(value), &bytes[group + 1..]);
+        }
+    }
+    (Varint::TooLong, bytes)
+}
+
 /// Returns a number in the type of a field, if it fits.
-pub fn fit<T: TryFrom<i64>>(number: i64, place: Place) -> Result<T, Error> {
+#[inline]
+pub fn fit<T: TryFrom<i64>>(number: i64, place: &Place) -> Result<T, Error> {
     T::try_from(number).map_err(|_| {
         Error::new(Reason::Unencodable, format!("{number} does not fit the field"), 0, place)
     })

@@ -140,7 +140,7 @@ class SpecModule:
             stored = f"self.{identifier(field.id)}"
             with out.block(f"if computed == {stored} {{", "}"):
                 out.line("return Ok(());")
-            where = f'Place("/{field.id}", "{field.location}")'
+            where = f'&Place("/{field.id}", "{field.location}")'
             at = f"position + {place.position}"
             out.line(f"Err(Error::mismatch({at}, {stored}, computed, {where}))")
 
@@ -227,7 +227,7 @@ class SpecModule:
         width, kind = word(bits), value_of(self.model, type_, self.spec.id)
         documented(self.out, type_.doc)
         self.out.line("#[inline]")
-        head = f"pub fn read_{type_.name}(input: &mut Input<'_>, place: Place)"
+        head = f"pub fn read_{type_.name}(input: &mut Input<'_>, place: &Place)"
         with self.out.block(f"{head} -> Result<{kind}, Error> {{", "}"):
             read = f"input.varint({size}, {bits}, place)? as u{width}"
             if zigzag:
@@ -237,7 +237,7 @@ class SpecModule:
                 self.out.line(f"Ok({read})")
 
     def _open(self, type_: Type) -> str:
-        given = ", place: Place" if type_.scalar else ""
+        given = ", place: &Place" if type_.scalar else ""
         for parameter in type_.parameters:
             kind = "i64"
             if is_structure(parameter):
@@ -252,6 +252,8 @@ class SpecModule:
 
     def _function(self, type_: Type) -> None:
         self.out.line(f"/// Reads `{type_.name}`.")
+        if type_.scalar:
+            self.out.line("#[inline]")
         with self.out.block(self._open(type_), "}"):
             self._reader(type_).read()
             if type_.is_transparent:
@@ -341,7 +343,7 @@ class Reader:
         """Return the place of a field."""
         if self.type.scalar:
             return "place"
-        return f'Place("{f"/{field.id}" if path is None else path}", "{field.location}")'
+        return f'&Place("{f"/{field.id}" if path is None else path}", "{field.location}")'
 
     def _peeks(self, field: Field) -> None:
         for peek in self.type.peek_instances:
@@ -411,7 +413,7 @@ class Reader:
         repeat = field.repeat
         assert repeat is not None
         name, path = local(field.id), f'"/{field.id}"'
-        least = max(self._least(field), 1)
+        least = max(self.least(field), 1)
         if repeat.count is None:
             self.out.line(f"let mut {name} = Vec::new();")
             head = "while !input.is_at_end() {"
@@ -424,7 +426,8 @@ class Reader:
         with self.out.block(head, "}"):
             self._item(field, name, path)
 
-    def _least(self, field: Field) -> int:
+    def least(self, field: Field) -> int:
+        """Return the fewest bytes of a value of a field, of an item where it is an array."""
         if isinstance(field.type, TypeReference):
             return minimum_size(self.model, self.model.type(field.type))
         return minimum_size(self.model, Field(field.id, field.type, field.location))
@@ -443,7 +446,7 @@ class Reader:
                 f"if {name}.last().is_some_and(|last: &{lifetime}| item.{key} <= last.{key}) {{",
                 "}",
             ):
-                place = f'Place("/{number.id}", "{number.location}")'
+                place = f'&Place("/{number.id}", "{number.location}")'
                 self.out.line(f"let error = Error::invalid(start, item.{key}, {place});")
                 self.out.line(f"return Err(error.inside_item({path}, {name}.len()));")
         self.out.line(f"{name}.push(item);")
@@ -545,7 +548,7 @@ class Reader:
         variant = f"{self.type.class_name}::{resolved(self.model, reference).class_name}"
         given = self.arguments(reference)
         if type_.scalar:
-            given = f', Place("", "{self.type.fields[0].location}")'
+            given = f', &Place("", "{self.type.fields[0].location}")'
         self.out.line(
             f"{pattern} => {called}({taken}{given}).map({variant})"
             f".map_err(|error| error.inside({path})),"

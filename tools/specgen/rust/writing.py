@@ -106,7 +106,7 @@ class WriteFunction:
         return "value" if self.type.is_transparent else f"value.{identifier(field.id)}"
 
     def _where(self, field: Field) -> str:
-        return f'Place("/{field.id}", "{field.location}")'
+        return f'&Place("/{field.id}", "{field.location}")'
 
     def _number(self, field: Field, number: str) -> None:
         """Write an integer of any type, which has to fit."""

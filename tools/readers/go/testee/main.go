@@ -100,7 +100,7 @@ func main() {
 func answered(asked request) object {
 	if asked.Kind == "hello" {
 		return object{
-			"protocol": 2, "name": "kafkaspec Go", "checksums": true,
+			"protocol": 2, "name": "kafkaspec Go", "version": kafkaspec.Version, "checksums": true,
 			"kinds": []string{"log", "control_records", "committed_records", "batch", "offset_index", "time_index",
 				"transaction_index", "producer_snapshot", "type"},
 			"compression": []string{"none", "gzip", "snappy", "lz4", "zstd"},

@@ -18,12 +18,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     for number in numbers {
         let number = number.parse()?;
         let found = match how.as_str() {
-            "time" => segment.find_time(number)?,
-            _ => segment.find_offset(number)?,
+            "time" => segment.find_time(number),
+            _ => segment.find_offset(number),
         };
         match found {
-            Some(found) => println!("{} {} {}", found.offset, found.timestamp, found.position),
-            None => println!("-"),
+            Ok(Some(found)) => println!("{} {} {}", found.offset, found.timestamp, found.position),
+            Ok(None) => println!("-"),
+            Err(error) => println!("{error}"),
         }
     }
     Ok(())

@@ -232,9 +232,25 @@ pub(crate) fn whole_entries<T>(
 /// of the segment.
 fn without_zeros<T>(mut entries: Vec<T>, is_padding: impl Fn(&T) -> bool) -> Vec<T> {
     let rest = entries.get(1..).unwrap_or_default();
-    let used = rest.partition_point(|entry| !is_padding(entry));
+    let used = rest.iter().position(is_padding).unwrap_or(rest.len());
     entries.truncate(1 + used);
     entries
+}
+
+/// Returns the last entry that is not beyond what is asked for, by bisection.
+///
+/// In an index out of order that depends on the steps, which are those of our other readers.
+fn last_up_to<T>(entries: &[T], is_beyond: impl Fn(&T) -> bool) -> Option<&T> {
+    let (mut low, mut high) = (0, entries.len());
+    while low < high {
+        let middle = low + (high - low) / 2;
+        if is_beyond(&entries[middle]) {
+            high = middle;
+        } else {
+            low = middle + 1;
+        }
+    }
+    entries[..low].last()
 }
 
 /// A segment with its indexes, for look-ups.
@@ -304,9 +320,9 @@ impl<R: ReadAt> IndexedSegment<R> {
     /// Returns the first record whose timestamp, in ms since the Unix epoch, is at least that, as a
     /// broker finds it: from the place on that the time index has; `None` if there is none.
     pub fn find_time(&mut self, timestamp: i64) -> Result<Option<Found>, RangeError> {
-        let count = self.times.partition_point(|entry| entry.timestamp <= timestamp);
-        let before = count.checked_sub(1).map(|last| self.times[last].offset());
-        self.start_at(before.map_or(self.base_offset, |offset| offset.max(self.base_offset)))?;
+        let before = last_up_to(&self.times, |entry| entry.timestamp > timestamp);
+        let least = self.base_offset;
+        self.start_at(before.map_or(least, |entry| entry.offset().max(least)))?;
         self.find(
             |head| head.max_timestamp >= timestamp,
             |_| false,
@@ -320,8 +336,7 @@ impl<R: ReadAt> IndexedSegment<R> {
     /// its start, so that a wrong index hides no records. Bytes within an entry may look like the
     /// start of one: the checksum tells.
     fn start_at(&mut self, offset: i64) -> Result<(), RangeError> {
-        let count = self.offsets.partition_point(|entry| entry.offset() <= offset);
-        let entry = count.checked_sub(1).map(|last| &self.offsets[last]);
+        let entry = last_up_to(&self.offsets, |entry| entry.offset() > offset);
         let mut start = 0;
         if let Some((indexed, Ok(position))) =
             entry.map(|entry| (entry.offset(), u64::try_from(entry.position)))

@@ -295,7 +295,7 @@ fn newest_message() -> u8 {
 
 /// Returns an error about the payload of an entry as a whole.
 fn about(stored: &Stored<'_>, reason: Reason, detail: impl Into<String>) -> Error {
-    Error::new(reason, detail, stored.payload_position(), stored.header.payload_place)
+    Error::new(reason, detail, stored.payload_position(), &stored.header.payload_place)
 }
 
 /// Returns an error about decompressed bytes.

@@ -77,7 +77,7 @@ pub(crate) fn verify(entry: &[u8], expected: &Checksum, position: u64) -> Result
         return Ok(());
     }
     let at = position + expected.position as u64;
-    Err(Error::mismatch(at, expected.stored, computed, expected.place))
+    Err(Error::mismatch(at, expected.stored, computed, &expected.place))
 }
 
 /// What begins at a place of a log.

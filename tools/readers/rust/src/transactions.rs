@@ -11,7 +11,7 @@ use crate::spec::entries::Header;
 use crate::spec::producer_snapshot::ProducerSnapshot;
 use crate::spec::runtime::{Error, Input, Place, Reason};
 use crate::spec::transaction_index::{read_aborted_transaction, AbortedTransaction};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A record of a control batch: a marker that ends a transaction, or one of KRaft's.
 #[derive(Clone, Debug, PartialEq)]
@@ -45,7 +45,7 @@ impl<'r> ControlRecord<'r> {
 
 fn missing(record: &Record<'_>, path: &'static str) -> Error {
     let detail = format!("the control record with offset {} has none", record.offset);
-    Error::new(Reason::InvalidValue, detail, 0, Place(path, ""))
+    Error::new(Reason::InvalidValue, detail, 0, &Place(path, ""))
 }
 
 /// A transaction that was aborted.
@@ -66,7 +66,8 @@ pub struct Aborted {
 /// [added](Transactions::list) instead.
 pub struct Transactions {
     open: BTreeMap<i64, i64>,
-    aborted: BTreeMap<(i64, i64), i64>,
+    aborted: BTreeSet<(i64, i64, i64)>,
+    markers: BTreeSet<(i64, i64)>,
     limit: Option<i64>,
     reader: Reader,
 }
@@ -75,7 +76,8 @@ impl Default for Transactions {
     fn default() -> Self {
         Transactions {
             open: BTreeMap::new(),
-            aborted: BTreeMap::new(),
+            aborted: BTreeSet::new(),
+            markers: BTreeSet::new(),
             limit: None,
             reader: Reader::new(Options::default()),
         }
@@ -104,8 +106,13 @@ impl Transactions {
     /// Takes what a transaction index says.
     pub fn list(&mut self, entries: &[AbortedTransaction]) {
         for entry in entries {
-            self.aborted.insert((entry.producer_id, entry.first_offset), entry.last_offset);
+            self.add(entry.producer_id, entry.first_offset, entry.last_offset);
         }
+    }
+
+    fn add(&mut self, producer_id: i64, first_offset: i64, marker: i64) {
+        self.aborted.insert((producer_id, first_offset, marker));
+        self.markers.insert((producer_id, marker));
     }
 
     /// Takes the last stable offset of the partition, where a broker says it.
@@ -134,14 +141,14 @@ impl Transactions {
             return Ok(());
         }
         if let (Some(first), true) = (self.open.remove(&head.producer_id), aborts) {
-            self.aborted.insert((head.producer_id, first), head.last_offset);
+            self.add(head.producer_id, first, head.last_offset);
         }
         Ok(())
     }
 
     /// Returns the aborted transactions, by producer and first offset.
     pub fn aborted(&self) -> impl Iterator<Item = Aborted> + '_ {
-        self.aborted.iter().map(|(&(producer_id, first_offset), &marker)| Aborted {
+        self.aborted.iter().map(|&(producer_id, first_offset, marker)| Aborted {
             producer_id,
             first_offset,
             marker,
@@ -156,14 +163,22 @@ impl Transactions {
 
     /// Returns whether a consumer with `read_committed` gets nothing of an entry: it is a control
     /// batch, belongs to an aborted transaction, or begins at the last stable offset or later.
+    ///
+    /// It belongs to one if a transaction of its producer begins after the last marker before it,
+    /// and not after its last offset, as Kafka's consumer has it: also where a damaged index has one
+    /// within another.
     pub fn hides(&self, head: &Header<'_>) -> bool {
         let base = head.base_offset;
         if head.is_control || self.last_stable_offset().is_some_and(|stable| base >= stable) {
             return true;
         }
-        let before = (head.producer_id, i64::MIN)..=(head.producer_id, base);
+        let producer = head.producer_id;
+        let begun = (producer, i64::MIN, i64::MIN)..=(producer, head.last_offset, i64::MAX);
+        let ended = (producer, i64::MIN)..(producer, base);
         head.is_transactional
-            && self.aborted.range(before).next_back().is_some_and(|(_, &marker)| base < marker)
+            && self.aborted.range(begun).next_back().is_some_and(|&(_, first, _)| {
+                self.markers.range(ended).next_back().is_none_or(|&(_, marker)| first > marker)
+            })
     }
 }
 

@@ -51,7 +51,7 @@ impl Default for BatchOptions {
 }
 
 fn refused(detail: impl Into<String>) -> Error {
-    Error::new(Reason::Unencodable, detail, 0, Place("", ""))
+    Error::new(Reason::Unencodable, detail, 0, &Place("", ""))
 }
 
 fn fits<T: TryFrom<i64>>(what: &str, number: i64) -> Result<T, Error> {

@@ -1,0 +1,4 @@
+package kafkaspec
+
+// Version of the package: that of kafkaspec, which it was made by.
+const Version = "@VERSION@"
