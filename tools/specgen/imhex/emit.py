@@ -229,8 +229,8 @@ class _Structure:
         with out.block(f"fn {name}_shown(ref auto read) {{", "};"):
             out.line('return builtin::std::format("{}", read);')
         with out.block(f"struct {name} {{"):
-            self._stop(f"kafkaspec::differs(kafkaspec::varint_size($, {kind.size}) > 0, $", "")
             out.line(f"u8 {groups.id}[kafkaspec::varint_size($, {kind.size})];")
+            self._stop(f"sizeof({groups.id}) == 0 && kafkaspec::differs(false, $", "")
         space = f"{identifier(self._type.spec_id)}::{name}"
         shown = f'transform("{space}_value"), format("{space}_shown")'
         out.line(f"}} [[sealed, {shown}]];")
