@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -14,6 +14,7 @@ from kafkaspec.codecs import get_codec
 from kafkaspec.errors import KafkaSpecError, Reason
 from kafkaspec.io.local import FileReading
 from kafkaspec.layout import names
+from kafkaspec.log import headers as walk
 from kafkaspec.log.header_table import CRC, POSITION, SIZE
 from kafkaspec.log.headers import readable_headers
 from kafkaspec.log.segment import Segment
@@ -31,6 +32,14 @@ COLUMNS = (
     names.BASE_SEQUENCE, names.LAST_SEQUENCE, names.IS_TRANSACTIONAL, names.IS_CONTROL,
 )  # fmt: skip
 PROC = Path("/proc/self/io")
+
+
+@pytest.fixture(autouse=True, scope="module")
+def of_small_files_too() -> Iterator[None]:
+    """Read the headers of small files one by one as well, which otherwise takes longer."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(walk, "LEAST_SPARSE", 0)
+        yield
 
 
 class InWindows(FileReading):
