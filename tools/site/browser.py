@@ -25,11 +25,14 @@ KINDS: Final = {
     "404.html": "h1",
 }
 """Pages of each kind, and what is to be seen on them."""
-VIEWS: Final = (("light", 1280), ("dark", 360), ("dark", 1280), ("light", 360))
+VIEWS: Final = (
+    *(("light", 1280), ("dark", 360), ("dark", 1280), ("light", 360)),
+    *(("light", 768), ("dark", 1920)),
+)
 _RULES: Final = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
 FRONT: Final = "index.html"
 _CUT: Final = """() => [...document.querySelectorAll('article pre code')].some(
-  box => box.getBoundingClientRect().top < innerHeight && box.scrollWidth > box.clientWidth)"""
+  box => box.scrollWidth > box.clientWidth)"""
 _WIDER: Final = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 
 
@@ -75,8 +78,8 @@ def _view(
             yield f"{kind}: the target is out of sight"
         if page.evaluate(_WIDER) > 0:
             yield f"{kind}: wider than the window"
-        if kind == FRONT and width > 1000 and page.evaluate(_CUT):
-            yield f"{kind}: a line of its first screen runs out of its box"
+        if kind == FRONT and page.evaluate(_CUT):
+            yield f"{kind}: a line of code runs out of its box"
         name = path.removesuffix(".html").replace("/", "-")
         page.screenshot(path=pictures / f"{name}-{scheme}-{width}.png")
         if path != "404.html":
