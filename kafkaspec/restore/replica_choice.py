@@ -31,7 +31,7 @@ class Choice:
         others: the other ones.
         why: why it is that one.
         leader_epoch: 1 more than the largest epoch that any copy knows.
-        log_start: the largest log start offset of all copies.
+        log_start: the largest log start offset of all copies that do not contradict it before.
         high_watermark: the largest of all checkpoints: what was committed at least; None for none.
         asked: whether somebody asked for the copy that is taken.
         findings: what the copies differ in.
@@ -97,19 +97,23 @@ def choose(replicas: Sequence[PartitionCopy], preferred: Collection[Path] = ()) 
     epochs = [each.content.last_epoch for each in order]
     epochs += [entry.epoch for each in order for entry in each.log.leader_epochs[-1:]]
     marks = [mark for each in order if (mark := each.log.high_watermark) is not None]
-    if any(each.is_remote for each in order):
-        start = _start_of_tiered(order)
-    else:
-        start = max(each.log_start for each in order)
     why = _why(taken, others, asked=bool(wanted))
     epoch, mark = max([NONE, *epochs]) + 1, max(marks, default=None)
-    choice = Choice(taken, others, why, epoch, start, mark, bool(wanted))
+    choice = Choice(taken, others, why, epoch, taken.log_start, mark, bool(wanted))
+    same = [taken]
     for other in others:
         found = compare_replicas(taken.log, other.log, leader="a")
-        choice.findings.append(_said(found, taken, other, asked=bool(wanted)))
+        said = _said(found, taken, other, asked=bool(wanted))
+        choice.findings.append(said)
+        if said.offsets is None or other.log_start < said.offsets.start:
+            same.append(other)
         longer = other.content.end_offset > taken.content.end_offset
         if longer or not all(each.legal for each in found.differences):
             choice.beyond.append(other)
+    if any(each.is_remote for each in order):
+        choice.log_start = _start_of_tiered(order)
+    else:
+        choice.log_start = max(each.log_start for each in same)
     end = taken.content.end_offset
     if mark is not None and mark < end:
         choice.findings.append(
@@ -162,6 +166,11 @@ def _said(
     if torn := [each for each in found.differences if each.reason in _TORN]:
         return _contradiction(torn, taken, other, asked=asked)
     end = other.content.end_offset
+    first = max(taken.content.end_offset, other.log.first_base_offset or 0)
+    if first < end and other.content.last_epoch < taken.content.last_epoch:
+        text = f"it goes on to offset {end} at epoch {other.content.last_epoch}, and what is taken"
+        text += f" ends at {taken.content.end_offset} at epoch {taken.content.last_epoch}"
+        return _contradicts(text, first, taken, other, asked=asked)
     text = "the same" if end == taken.content.end_offset else f"a part of it, up to offset {end}"
     if kinds := sorted({each.reason.value for each in found.differences} - {"end"}):
         text += f"; differences: {', '.join(kinds)}"
@@ -187,6 +196,13 @@ def _contradiction(
         f" {other.content.last_epoch}, and {mine} at epoch {taken.content.last_epoch} in"
         f" {taken.path}"
     )
+    return _contradicts(text, first, taken, other, asked=asked)
+
+
+def _contradicts(
+    text: str, first: int, taken: PartitionCopy, other: PartitionCopy, *, asked: bool
+) -> RestoreFinding:
+    """Return the finding about a copy that contradicts the one taken from an offset on."""
     return RestoreFinding(
         reason=RestoreReason.REPLICA if asked else RestoreReason.DIVERGED, message=text,
         offsets=OffsetRange(first, other.content.end_offset), topic=taken.topic,

@@ -854,6 +854,55 @@ def test_a_hole_is_filled_from_a_replica_that_agrees(version: Version, tmp_path:
     assert not [each for each in verify(broker.logs).findings if each.severity == "error"]
 
 
+def _put(disk: Path, topic: str, first: int, end: int, epoch: int) -> list[ks.Record]:
+    """Write a copy of a partition with the records from an offset to another."""
+    (disk / f"{topic}-0").mkdir(parents=True)
+    records = [ks.Record(offset, 1_000 + offset, b"key", b"value") for offset in range(first, end)]
+    pieces = [encode([each], partition_leader_epoch=epoch) for each in records]
+    (disk / f"{topic}-0" / f"{first:020}{names.LOG}").write_bytes(b"".join(pieces))
+    return records
+
+
+@pytest.mark.parametrize("version", _TARGETS, ids=lambda each: each.name)
+def test_a_log_begins_above_an_old_end(version: Version, tmp_path: Path) -> None:
+    """Above its own end, by its checkpoint or that of another copy: at the log start, and empty.
+
+    Above that of an older copy: where it begins. One that is asked for is not cut by the log start
+    of another leader.
+    """
+    disks = [tmp_path / name for name in "abcd"]
+    wanted: dict[str, tuple[int, list[ks.Record]]] = {"own": (24, []), "other": (24, [])}
+    _put(disks[0], "own", 0, 12, 1)
+    _put(disks[0], "other", 0, 20, 1)
+    _put(disks[1], "other", 0, 12, 1)
+    for disk, topic in zip(disks, ("own", "other"), strict=False):
+        (disk / names.LOG_START_OFFSETS).write_text(f"0\n1\n{topic} 0 24\n")
+    _put(disks[0], "segment", 0, 20, 1)
+    wanted["segment"] = 24, _put(disks[1], "segment", 24, 40, 1)
+    wanted["asked"] = 0, _put(disks[2], "asked", 0, 12, 5)
+    _put(disks[3], "asked", 24, 40, 1)
+    assert restore(disks).verdict is RestoreVerdict.REFUSED
+    broker, plan = _restored(version, tmp_path / "after", *disks, prefer=disks[2:3])
+    lost = {each.topic: each.offsets for each in plan.findings
+            if each.reason is RestoreReason.LOST_OFFSETS}  # fmt: skip
+    assert lost == {"own": (12, 24), "other": (20, 24)}
+    ends = {item.topic: item.end_offset for item in plan.partitions}
+    with broker.running(), Client(broker) as client:
+        time.sleep(_ROUND_SECONDS)
+        for topic, (start, records) in wanted.items():
+            for isolation in _ISOLATIONS:
+                got = client.consume(topic, isolation)
+                assert (got.start, got.end, got.records) == (start, ends[topic], records), topic
+            assert not _looked_up(client, broker.logs, topic, _times(records)), topic
+            assert client.append(topic) == ends[topic], topic
+        _commit(client, list(wanted))
+        for topic in wanted:
+            assert _last(client, topic, _LAST) == _LAST, topic
+    _starts_again(broker, list(wanted))
+    assert not [path.name for path in broker.logs.iterdir() if "-stray" in path.name]
+    assert not [each for each in verify(broker.logs).findings if each.severity == "error"]
+
+
 def _commit_offset(broker: Broker, group: str, topic: str, offset: int) -> None:
     """Commit an offset of partition 0, as a group without members does."""
     consumer = KafkaConsumer(

@@ -372,6 +372,45 @@ def test_a_log_start_outside_the_log_does_what_it_does_to_a_broker(tmp_path: Pat
     assert compared == 8
 
 
+def _part(disk: Path, topic: str, first: int, end: int, epoch: int) -> list[ks.Record]:
+    """Write a copy with the records from an offset to another, in batches of four."""
+    (disk / f"{topic}-0").mkdir(parents=True)
+    records = [ks.Record(offset, 1_000 + offset, b"key", b"%d" % offset) for offset in range(end)]
+    pieces = [
+        encode(records[number : number + 4], partition_leader_epoch=epoch)
+        for number in range(first, end, 4)
+    ]
+    (disk / f"{topic}-0" / f"{first:020}{names.LOG}").write_bytes(b"".join(pieces))
+    return records[first:]
+
+
+def test_a_copy_that_begins_above_the_end_of_a_newer_one_contradicts_it(tmp_path: Path) -> None:
+    """An older leader's log, whose log start is not that of the one that is asked for."""
+    records = _part(tmp_path / "a", "apart", 0, 12, 5)
+    _part(tmp_path / "b", "apart", 24, 40, 1)
+    sources = [tmp_path / "a", tmp_path / "b"]
+    plan = restore(sources, tmp_path / "out", write=True)
+    assert plan.verdict is RestoreVerdict.REFUSED
+    (found,) = (each for each in plan.findings if each.reason is RestoreReason.DIVERGED)
+    assert (found.file, found.offsets) == (str(tmp_path / "b" / "apart-0"), (24, 40))
+    plan = restore(sources, tmp_path / "out", write=True, prefer=sources[:1])
+    (item,) = plan.partitions
+    assert (item.log_start, item.end_offset, item.records) == (0, 12, 12)
+    assert _records(tmp_path / "out/logs/apart-0") == records
+    assert not _reasons(plan, RestoreReason.LOST_OFFSETS)
+
+
+def test_a_copy_of_which_all_is_deleted_says_where_the_log_starts(tmp_path: Path) -> None:
+    """It is empty, and does not contradict one with records below that, which stay deleted."""
+    _part(tmp_path / "a", "emptied", 0, 12, 1)
+    _part(tmp_path / "b", "emptied", 24, 24, 1)
+    plan = restore([tmp_path / "a", tmp_path / "b"])
+    (item,) = plan.partitions
+    assert (item.log_start, item.end_offset, item.records) == (24, 24, 0)
+    assert plan.verdict is RestoreVerdict.PARTIAL
+    assert _reasons(plan, RestoreReason.LOST_OFFSETS) == [("emptied", 0)]
+
+
 def test_a_log_start_before_the_first_segment_is_named(tmp_path: Path) -> None:
     """A broker takes the first segment; whether the rest was deleted or lost, nobody knows."""
     source = tmp_path / "logs"
