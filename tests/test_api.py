@@ -55,6 +55,7 @@ def test_completion() -> None:
     assert (complete("ks.Seg", 0), complete("ks.Seg", 1)) == ("ks.Segment(", "ks.SegmentWriter(")
 
 
+@pytest.mark.slow
 def test_help() -> None:
     text = pydoc.plain(pydoc.render_doc(ks))
     for name in NAMES["kafkaspec"].keys() - {"__version__"}:
@@ -63,6 +64,7 @@ def test_help() -> None:
     assert "open(path:" in text
 
 
+@pytest.mark.slow
 def test_the_module_is_the_command() -> None:
     module, command = (
         subprocess.run([*start, "--version"], capture_output=True, text=True, check=True).stdout
@@ -120,6 +122,7 @@ def test_one_type_for_all_logs(tmp_path: Path) -> None:
     assert seen[0] == seen[1] == seen[2]
 
 
+@pytest.mark.slow
 def test_a_directory_answers_for_all_partitions() -> None:
     directory = ks.LogDirectory(GOLDEN / "4.3.1" / "logs")
     each = list(directory.find_each(max_timestamp=True))
@@ -165,6 +168,7 @@ def test_the_pages_of_the_api_are_whole() -> None:
     assert len(rows) > 300
 
 
+@pytest.mark.slow
 def test_the_pages_of_the_api_have_nothing_private() -> None:
     page = "\n".join(api.pages().values())
     private = r"kafkaspec\._\w+|ks\._[a-z]\w*|\| `_\w+|\._[a-z]\w+\(|<class|ForwardRef"

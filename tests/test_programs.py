@@ -40,6 +40,7 @@ def test_there_are_ten_and_each_has_a_test() -> None:
     assert {path.name for path in PROGRAMS} == set(re.findall(r'"(\w+\.py)"', text))
 
 
+@pytest.mark.slow
 def test_they_use_only_what_the_page_names() -> None:
     page = "\n".join(api.pages().values())
     for path in PROGRAMS:

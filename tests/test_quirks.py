@@ -63,6 +63,7 @@ def test_every_mention_has_an_entry_and_every_entry_is_mentioned() -> None:
     assert sorted(known - set(seen)) == []
 
 
+@pytest.mark.slow
 def test_markdown_pages_link_every_mention() -> None:
     for file in files():
         if file.suffix != ".md":

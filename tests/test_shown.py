@@ -35,6 +35,7 @@ def test_sizes_of_few_bytes_and_whole_units() -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 @given(st.integers(0, 2**50))
 def test_a_duration_is_right_to_its_last_unit(milliseconds: int) -> None:
     parts = re.findall(r"([\d.,]+) (\w+)", duration_text(milliseconds))

@@ -79,6 +79,7 @@ def forms(moment: datetime) -> list[Time]:
     return [moment, moment.astimezone(EAST), moment.isoformat(), moment.replace(tzinfo=None)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", [".", "plain-0", "segment"])
 def test_every_reader_takes_every_form(place: str) -> None:
     path = next((LOGS / "plain-0").glob("*.log")) if place == "segment" else LOGS / place

@@ -24,6 +24,7 @@ from kafkaspec.forensics.transactions import (
     verdict_of,
 )
 from kafkaspec.log.batch import NONE
+from kafkaspec.log.control import ending
 from kafkaspec.log.encoding import encode, encode_marker
 from kafkaspec.log.partition import Partition
 from kafkaspec.model import Record
@@ -61,7 +62,8 @@ def endings(
     for each in log.open_transactions:
         row = known.get(each.producer_id)
         verdict, _ = verdict_of(row, log, each.producer_epoch, complete=True)
-        kind, strength, why = ControlRecordType.ABORT, Strength.UNKNOWN, "no coordinator knows it"
+        kind, strength = ControlRecordType(ending(aborts=True)), Strength.UNKNOWN
+        why = "no coordinator knows it"
         if row is not None:
             decision = decision_of(row, log.topic, log.partition, each.producer_epoch)
             if not isinstance(decision, str):

@@ -31,6 +31,7 @@ def shows_tombstone_keys(version: str) -> bool:
     return not (0, 9) <= release(version) < (2, 4)
 
 
+@pytest.mark.slow
 def test_records_are_those_that_the_broker_acknowledged(reading: Reading) -> None:
     """All of them, in order; where the cleaner worked, those that it left."""
     version, checked = reading.version, 0

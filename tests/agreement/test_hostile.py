@@ -130,18 +130,21 @@ def mutated(draw: st.DrawFn) -> bytes:
     return bytes(data)
 
 
+@pytest.mark.slow
 @MANY
 @given(data=mutated())
 def test_mutated_logs(data: bytes) -> None:
     agree(data)
 
 
+@pytest.mark.slow
 @MANY
 @given(payload=st.binary(max_size=60), count=st.integers(-1, 4), attributes=st.integers(0, 127))
 def test_random_records_under_a_sound_header(payload: bytes, count: int, attributes: int) -> None:
     agree(forge.batch(9, payload, count=count, attributes=attributes))
 
 
+@pytest.mark.slow
 @MANY
 @given(data=st.data())
 def test_mutated_records_under_a_sound_header(data: st.DataObject) -> None:
@@ -156,6 +159,7 @@ def test_mutated_records_under_a_sound_header(data: st.DataObject) -> None:
     agree(forge.batch(9, bytes(payload), count=data.draw(st.integers(1, 3))))
 
 
+@pytest.mark.slow
 @MANY
 @given(inner=st.binary(max_size=80), offset=st.integers(-1, 5), magic=st.integers(0, 1))
 def test_random_bytes_in_a_wrapper(inner: bytes, offset: int, magic: int) -> None:

@@ -141,6 +141,7 @@ def test_remote_and_local_segments_are_one_log(folder: Path, codec: Codec) -> No
     assert read([whole[base] for base in sorted(whole)], codec) == sent(folder, "tiered-0")
 
 
+@pytest.mark.slow
 @tiered
 def test_verify_finds_nothing_in_tiered_directories(folder: Path) -> None:
     """But notes: where the log starts, in remote storage, and what the broker keeps of that."""

@@ -29,6 +29,7 @@ def _file(tmp_path: Path, data: bytes | bytearray) -> Path:
     return path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("partition", CODECS)
 def test_lengths_and_checksums_follow(tmp_path: Path, partition: str) -> None:
     """A longer key in the first record: the other records stay, and each codec agrees."""
@@ -65,6 +66,7 @@ def test_lengths_counts_and_checksums_may_be_left_out() -> None:
     assert assemble(text) == (source.read_bytes(), [])
 
 
+@pytest.mark.slow
 def test_a_forced_value_stays_wrong(tmp_path: Path) -> None:
     """Wrong bytes on purpose: a checksum, and a count of records."""
     text = _text("codec-none-0")
@@ -121,6 +123,7 @@ def test_refused(old: str, new: str, said: str) -> None:
     assert any(caught.value.detail.startswith(each) for each in near), caught.value.detail
 
 
+@pytest.mark.slow
 def test_a_header_key_cannot_be_null() -> None:
     text = _text("headers-0")
     assert text.count('key: "name"') > 0
@@ -128,6 +131,7 @@ def test_a_header_key_cannot_be_null() -> None:
         assemble(text.replace('key: "name"', "key: null", 1))
 
 
+@pytest.mark.slow
 def test_hostile_text() -> None:
     """Depth is bounded; numbers and names of any length are refused as such."""
     deep = "\n".join(f"{'  ' * depth}a:" for depth in range(10_000))
@@ -136,6 +140,7 @@ def test_hostile_text() -> None:
             assemble(text)
 
 
+@pytest.mark.slow
 def test_the_command(tmp_path: Path) -> None:
     """Twice the same file; what follows is named; a file that exists is not replaced."""
     source = first_segment(golden("4.3.1", "codec-zstd-0"))
@@ -253,6 +258,7 @@ def test_one_entry_of_an_index(tmp_path: Path) -> None:
     assert run("explain", checkpoint, "--format", "assembly", "--position", "1").exit_code == 2
 
 
+@pytest.mark.slow
 def test_an_object_in_remote_storage_is_a_segment() -> None:
     """As in the table: an object is shown as the segment in it."""
     remote = goldens.GOLDEN / "4.3.1" / "tiered" / "remote"

@@ -282,6 +282,7 @@ COMMANDS: tuple[list[str], ...] = (
 )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_without_mmap_no_file_is_mapped(
     partition: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

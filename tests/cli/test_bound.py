@@ -85,6 +85,7 @@ def test_other_processes_have_the_bound_too(tmp_path: Path) -> None:
     assert _OPTION in " ".join(found.output.split())
 
 
+@pytest.mark.slow
 def test_the_records_that_do_not_come_are_counted(tmp_path: Path) -> None:
     """All of them: a batch delivers all of its records or none, and the message says which."""
     values = (b"before", bytes(1 << 20), b"after")

@@ -59,6 +59,7 @@ def test_damage_is_exit_code_2_or_left_out_with_1(tmp_path: Path) -> None:
     assert result.stdout.splitlines()[-1].startswith("1 batch left out")
 
 
+@pytest.mark.slow
 def test_an_error_of_one_partition_stays_with_it(tmp_path: Path) -> None:
     """Whoever reads the report at night sees what is missing, and what to do about it."""
     logs, out = tmp_path / "logs", tmp_path / "out"

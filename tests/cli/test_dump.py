@@ -141,6 +141,7 @@ def test_batches_are_those_of_the_dump_tool(log: Any) -> None:
         assert str(largest) == its[mine["timestamp_type"]]
 
 
+@pytest.mark.slow
 def test_control_records() -> None:
     result = run("dump", "--format", "json", golden("3.9.2", "transactions-0"))
     controls = [item for item in lines(result) if item["control"] is not None]
@@ -283,6 +284,7 @@ def test_bytes_for_people(data: bytes | None, shown: str) -> None:
     assert bytes_text(data) == shown
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("output", ["json", "text"])
 @pytest.mark.parametrize("options", [(), ("--from-offset", "3", "--until-offset", "700")], ids=str)
 def test_lines_of_batches_are_those_of_another_codec(
@@ -316,6 +318,7 @@ def test_lines_of_batches_are_those_of_another_codec(
     assert len(ours.stdout.splitlines()) > len(entries) // 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("output", "most"), [("json", 0.1), ("text", 12)])
 def test_lines_of_batches_take_few_calls(tmp_path: Path, output: str, most: float) -> None:
     work = []

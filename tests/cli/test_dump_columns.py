@@ -100,6 +100,7 @@ def test_releases(version: str) -> None:
             assert from_columns >= count // 8
 
 
+@pytest.mark.slow
 @each("seed", range(examples(80)))
 def test_damaged_partitions(tmp_path: Path, seed: int) -> None:
     chance = random.Random(seed)
@@ -156,6 +157,7 @@ def test_negative_sequences_and_unknown_numbers(tmp_path: Path) -> None:
     assert [item["sequence"] for item in found][:6] == [-1, -1, -1, -1, 2**31 - 1, 0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("topic", ["t", "__consumer_offsets", "__cluster_metadata"])
 @each("seed", range(examples(30)))
 def test_control_records_of_any_bytes(tmp_path: Path, topic: str, seed: int) -> None:
@@ -193,6 +195,7 @@ def test_control_records_of_any_bytes(tmp_path: Path, topic: str, seed: int) -> 
             assert from_columns >= count > 20
 
 
+@pytest.mark.slow
 @each("seed", range(examples(40)))
 def test_bounds_that_cut_wrappers(tmp_path: Path, seed: int) -> None:
     """Also of messages whose offsets do not rise, of which the first and the last say little."""
@@ -249,6 +252,7 @@ def test_reading_ends_at_an_offset(tmp_path: Path) -> None:
         same(path, "--from-offset", str(until), size=1)
 
 
+@pytest.mark.slow
 def test_a_small_limit_takes_records(tmp_path: Path) -> None:
     path = GOLDEN / VERSIONS[-1] / "logs"
     with rows_of_columns() as rows:
@@ -296,6 +300,7 @@ def test_times_that_go_back_and_forth(tmp_path: Path, seed: int) -> None:
         same(path, *(item for name in bounds for item in (name, str(chance.randrange(100)))))
 
 
+@pytest.mark.slow
 def test_urls(tmp_path: Path) -> None:
     """They are read in one pass, and what follows a broken entry is read too."""
     files = pytest.importorskip("fsspec").filesystem("memory")
@@ -331,6 +336,7 @@ def test_large_batches(choice: tuple[str, ...]) -> None:
         assert from_columns > count // 2 > 100
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_all_are_large")
 @each("seed", range(examples(40)))
 def test_damaged_large_batches(tmp_path: Path, seed: int) -> None:

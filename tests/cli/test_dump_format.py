@@ -56,6 +56,7 @@ def test_every_letter_of_every_log_of_a_release(version: str) -> None:
         assert run(*command, "--limit", "3").stdout_bytes == b"".join(expected[:3])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", ["plain-0", "compacted-transactions-0", "codec-mixed-0", "segments-0"]
 )
@@ -88,6 +89,7 @@ def test_random_records(
     assert found.stdout_bytes == b"".join(kcat("a.b-c", 7, record) for record in records)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif("native" not in codec_names(), reason="the extension was not built")
 def test_long_and_null_bytes_with_little_room() -> None:
     from kafkaspec.codecs.native.core import load_core

@@ -100,6 +100,7 @@ def test_all_types_as_they_are_and_damaged(topic: str, tmp_path: Path) -> None:
         assert made >= lines
 
 
+@pytest.mark.slow
 def test_golden_logs() -> None:
     """Those of all releases; few of their records are left to be shown one by one."""
     records = 0

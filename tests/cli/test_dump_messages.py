@@ -7,6 +7,8 @@ import re
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 import kafkaspec as ks
 from kafkaspec.log.partition import Partition
 from tests.cli.helpers import golden, run
@@ -23,6 +25,7 @@ def _objects(*arguments: str | Path) -> dict[int, dict[str, Any]]:
     return {row["offset"]: row for row in rows}
 
 
+@pytest.mark.slow
 def test_values_are_those_of_the_dump_tool() -> None:
     """The tool of 4.3.1 prints JSON for these; it names versions, not messages."""
     compared = 0

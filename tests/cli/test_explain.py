@@ -176,6 +176,7 @@ def test_files_beside_a_segment(suffix: str) -> None:
     assert shown == data or suffix != ".snapshot"
 
 
+@pytest.mark.slow
 def test_any_byte_of_a_batch_shows_it() -> None:
     path = first_segment(golden("3.9.2", "segments-0"))
     with ks.Segment(path) as segment:
@@ -314,6 +315,7 @@ def test_fields_of_a_group_and_what_consumers_wrote_into_it() -> None:
     assert topics == member["subscription"]["topics"]
 
 
+@pytest.mark.slow
 def test_what_does_not_decode_is_shown_up_to_where_it_does(tmp_path: Path) -> None:
     place = tmp_path / "__consumer_offsets-0"
     place.mkdir()
@@ -337,6 +339,7 @@ def test_what_does_not_decode_is_shown_up_to_where_it_does(tmp_path: Path) -> No
     assert run("explain", user / path.name).exit_code == 0
 
 
+@pytest.mark.slow
 def test_a_directory_stands_for_its_files(tmp_path: Path) -> None:
     """As each of them alone; what is left out is said."""
     home = tmp_path / "logs"

@@ -178,6 +178,7 @@ def test_times_from_the_clock_of_the_file(tmp_path: Path) -> None:
     assert found["largest_timestamp"] == {"value": 1000000, "source": "file time"}
 
 
+@pytest.mark.slow
 def test_the_largest_timestamp() -> None:
     place = golden("4.3.1", "plain-0")
     sent = produced("4.3.1")["plain-0"]
@@ -267,6 +268,7 @@ def test_every_record_is_found_by_its_key(name: str) -> None:
     assert not nothing["found"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("codec", codec_names())
 def test_keys_of_any_size_in_any_entry(tmp_path: Path, codec: str) -> None:
     """A view holds 12 bytes itself; messages and wrappers are columns too; null is no key."""

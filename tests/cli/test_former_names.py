@@ -81,6 +81,7 @@ def test_both_names_at_once_are_an_error() -> None:
     assert "--at is the former name of --clock: give one of them" in result.stderr
 
 
+@pytest.mark.slow
 def test_no_help_shows_an_old_name() -> None:
     found = list(former())
     assert len(found) >= len(SPEAKING)

@@ -87,6 +87,7 @@ def logs(tmp_path: Path) -> Path:
     return top
 
 
+@pytest.mark.slow
 def test_verify_has_a_finding_for_each_and_goes_on(logs: Path) -> None:
     (logs / "lost-0").symlink_to("lost-0")
     (logs / "circle-0" / f"{5:020d}.log").symlink_to(f"{5:020d}.log")

@@ -79,6 +79,7 @@ def test_checkpoints_are_read_once_for_all_partitions(
     assert set(read.values()) == {1}
 
 
+@pytest.mark.slow
 def test_a_table_has_so_many_rows_and_one_for_the_rest(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -46,6 +46,7 @@ def test_a_large_record_takes_at_most_four_times_its_size(tmp_path: Path, comman
     assert used[1] - used[0] < 4 * SIZE
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", ["\0\u20ac\U0001f600\n" * 150_000, None])
 def test_find_shows_a_large_record_as_a_small_one(tmp_path: Path, text: str | None) -> None:
     """In ASCII, as all of the line; ``dump`` shows the same."""

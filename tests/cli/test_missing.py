@@ -85,6 +85,7 @@ def test_a_wrong_log_start_offset(partition: Path, command: str, tmp_path: Path)
     assert deliver(command, partition, tmp_path, "--log-start", "x")[0] == 2
 
 
+@pytest.mark.slow
 def test_all_commands_begin_where_a_broker_does(tmp_path: Path) -> None:
     """The log start offset is 25, and the batch with it begins at 24."""
     path = golden("4.3.1", "deleted-records-0")
@@ -104,6 +105,7 @@ def test_all_commands_begin_where_a_broker_does(tmp_path: Path) -> None:
             assert (code, left in said) == (0, first == 25), command
 
 
+@pytest.mark.slow
 def test_convert_counts_what_it_leaves_out(partition: Path, tmp_path: Path) -> None:
     """Batches hold three records each."""
     for number, (option, value, records, batches) in enumerate(
@@ -147,6 +149,7 @@ def test_errors_end_a_dump_on_request_and_are_skipped_by_export(
     assert (code, f"{path} at byte" in said, "42 records to" in said) == (1, True, True)
 
 
+@pytest.mark.slow
 def test_find_and_explain_agree_after_damage(partition: Path) -> None:
     """A broken batch is passed over unless it may hold the offset, with and without an index."""
     path = partition / f"{12:020d}.log"

@@ -57,6 +57,7 @@ def test_rows_are_laid_out_as_rich_does(
     assert ours == capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_cells_are_laid_out_without_rich(capsys: pytest.CaptureFixture[str]) -> None:
     """In the time of some joins, where rich takes hundreds of calls for a cell."""
 

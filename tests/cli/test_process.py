@@ -66,6 +66,7 @@ def test_a_reader_of_a_table_that_leaves_is_no_error(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (0, b"")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
 @pytest.mark.parametrize(
     "command", [["--help"], ["--version"], ["dump"], ["dump", "--help"]], ids=str
@@ -143,6 +144,7 @@ def imported_by(*arguments: str) -> set[str]:
     return set(result.stdout.splitlines()[-1].split())
 
 
+@pytest.mark.slow
 def test_the_version_needs_next_to_nothing() -> None:
     heavy = {"rich", "kafkaspec.log", "kafkaspec.analysis", "kafkaspec.compression"}
     libraries = {"kaitaistruct", "construct", "pyarrow", "numpy"}
@@ -196,6 +198,7 @@ def test_commands_import_what_they_use(
     assert len(ours) <= most, ours
 
 
+@pytest.mark.slow
 def test_version() -> None:
     result = process("--version")
     assert result.returncode == 0
@@ -203,6 +206,7 @@ def test_version() -> None:
     assert f", codec {DEFAULT_CODEC}\n" in result.stdout
 
 
+@pytest.mark.slow
 def test_help_names_the_commands() -> None:
     result = process("--help")
     assert result.returncode == 0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.cli.helpers import run
 from tools import outputs
 
@@ -11,6 +13,7 @@ def test_the_schemas_are_those_of_the_commands() -> None:
     assert there == outputs.texts(), "run python -m tools.outputs"
 
 
+@pytest.mark.slow
 def test_help_names_every_line_and_member() -> None:
     for name, output in outputs.outputs().items():
         words = run(*name.split(), "--help").stdout.replace(",", " ").split()

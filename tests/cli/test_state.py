@@ -58,6 +58,7 @@ def test_a_past_state_is_that_of_the_log_up_to_then() -> None:
         assert found == ([] if expected is None else [expected]), last
 
 
+@pytest.mark.slow
 def test_a_past_that_compaction_has_removed_is_said(tmp_path: Path) -> None:
     logs = Path(shutil.copytree(LOGS, tmp_path / "logs"))
     (logs / "cleaner-offset-checkpoint").write_text("0\n1\n__consumer_offsets 0 6\n")
@@ -69,6 +70,7 @@ def test_a_past_that_compaction_has_removed_is_said(tmp_path: Path) -> None:
     assert "compacted up to" not in run("groups", "--at", times[max(times)], log).output
 
 
+@pytest.mark.slow
 def test_the_history_of_a_group_is_all_of_its_records() -> None:
     log = LOGS / "__consumer_offsets-0"
     result = run("groups", "--format", "json", "--history", "group-a", log)
@@ -85,6 +87,7 @@ def test_the_history_of_a_group_is_all_of_its_records() -> None:
     assert len(text.splitlines()) == len(events)
 
 
+@pytest.mark.slow
 def test_bytes_in_a_history_are_not_taken_for_text() -> None:
     log = LOGS / "__consumer_offsets-0"
     values = {record.offset: bytes(record.value or b"") for record in Partition(log).records()}
@@ -121,6 +124,7 @@ def _copy(name: str, place: Path) -> Path:
     return Path(shutil.copytree(LOGS / name, place / name))
 
 
+@pytest.mark.slow
 def test_what_is_missing_or_broken_is_named(tmp_path: Path) -> None:
     log = _copy("__consumer_offsets-0", tmp_path)
     path = log / "00000000000000000000.log"
@@ -169,6 +173,7 @@ def test_a_release_that_is_none_is_wrong_usage() -> None:
             assert f"{release!r} is not a release" in result.output
 
 
+@pytest.mark.slow
 def test_the_log_directories_of_several_brokers_are_one_cluster(tmp_path: Path) -> None:
     """One has the coordinator, the other one the data; a replica that ends earlier is left out."""
     one, other = tmp_path / "1", tmp_path / "2"
@@ -210,6 +215,7 @@ def test_a_lost_marker_makes_a_transaction_hang(tmp_path: Path) -> None:
     assert row["state"].startswith("Complete")
 
 
+@pytest.mark.slow
 def test_the_cluster_has_what_its_snapshot_and_log_say() -> None:
     result = run("cluster", "--format", "json", ADMINISTERED)
     assert result.exit_code == 0, result.output
@@ -229,6 +235,7 @@ def test_the_cluster_has_what_its_snapshot_and_log_say() -> None:
     assert "SCRAM-SHA-256" in run("cluster", ADMINISTERED, "--diff", "0", "200").output
 
 
+@pytest.mark.slow
 def test_the_history_has_names_of_states_in_text_and_numbers_in_json() -> None:
     text = run("transactions", "--history", "a-lz4", LOGS).output
     rows = _objects(run("transactions", "--history", "a-lz4", "--format", "json", LOGS).output)
@@ -242,6 +249,7 @@ def test_the_history_has_names_of_states_in_text_and_numbers_in_json() -> None:
     assert names == [known.get(state, state) for state in states]
 
 
+@pytest.mark.slow
 def test_differences_and_mismatches_are_named() -> None:
     same = run("cluster", ADMINISTERED, "--diff", "100", "100")
     assert same.exit_code == 0
@@ -263,6 +271,7 @@ def test_unfinished_copies_are_none_after_a_clean_stop() -> None:
     assert _objects(run("remote", "--format", "json", "--unfinished", logs).output) == []
 
 
+@pytest.mark.slow
 def test_metadata_records_that_are_not_known_are_counted_and_shown(tmp_path: Path) -> None:
     """Layouts by hand: type 16 is of 3.2 alone, no release has type 200, nor control type 9."""
     removed = b"\x01\x10\x00\x09feature0\x00"
@@ -294,6 +303,7 @@ def test_metadata_records_that_are_not_known_are_counted_and_shown(tmp_path: Pat
     assert run("cluster", log.parent, "--until-offset", str(end)).exit_code == 0
 
 
+@pytest.mark.slow
 def test_a_broken_control_batch_is_skipped_as_any_other(tmp_path: Path) -> None:
     """The topic after it is there: ``topic_record`` of Kafka, version 0, by hand."""
     topic = b"\x01\x02\x00\x06after" + bytes(range(16)) + b"\x00"
@@ -341,6 +351,7 @@ def test_a_damaged_record_is_named_and_the_rest_is_read(tmp_path: Path) -> None:
     assert offsets == [9]  # of the record before it
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["text", "json"])
 @pytest.mark.parametrize(
     ("command", "option", "wrong", "near"),
@@ -360,6 +371,7 @@ def test_a_name_that_is_not_there_is_an_error_with_the_nearest(
     assert wrong not in "".join(result.stdout.splitlines()[: -1 if form == "json" else None])
 
 
+@pytest.mark.slow
 def test_of_several_groups_those_that_are_there_are_shown() -> None:
     result = run("groups", "--format", "json", "--group", "group-b", "--group", "group-z", LOGS)
     assert result.exit_code == 1

@@ -33,6 +33,7 @@ def test_entries_are_those_that_the_tool_prints(version: str, kind: str) -> None
         assert found[str(golden.path)] == expected, golden
 
 
+@pytest.mark.slow
 def test_producers_are_those_that_the_tool_prints() -> None:
     seen = 0
     for golden in files(names.PRODUCER_SNAPSHOT, version="4.3.1"):

@@ -76,6 +76,7 @@ def test_rows_are_segments_of_one_partition(partition: Path) -> None:
     assert "ok" in result.stdout
 
 
+@pytest.mark.slow
 def test_rows_are_partitions_of_one_log_directory() -> None:
     result = run("verify", GOLDEN / "3.9.2" / "logs")
     assert "transactions-segments-0" in result.stdout
@@ -110,6 +111,7 @@ def test_findings_are_told_with_their_consequences(partition: Path) -> None:
     assert result.stdout.splitlines()[-2].startswith("not clean: ")
 
 
+@pytest.mark.slow
 def test_the_last_line_names_a_command_that_shows_the_worst_finding(partition: Path) -> None:
     path = first_segment(partition)
     data = bytearray(path.read_bytes())
@@ -297,6 +299,7 @@ def test_help_tells_the_exit_codes(command: str) -> None:
     assert "Exit codes:" in " ".join(result.stdout.split())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["text", "json"])
 def test_jobs_change_nothing(partition: Path, monkeypatch: pytest.MonkeyPatch, form: str) -> None:
     monkeypatch.setattr(verification, "VerifyChecks", partial_of(VerifyChecks, part_bytes=1 << 10))

@@ -22,6 +22,7 @@ assert not {"click", "rich", "json", "kafkaspec.layout", "kafkaspec.log"} & set(
 """
 
 
+@pytest.mark.slow
 def test_the_version_is_printed_without_what_commands_need() -> None:
     short = subprocess.run([sys.executable, "-c", _LOADED], capture_output=True, text=True)
     assert short.returncode == 0, short.stderr
@@ -39,6 +40,7 @@ def test_who_decompresses_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     assert re.search("gzip by (isal|zlib), snappy by cramjam, lz4 by lz4, zstd by zstandard", last)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
 def test_output_that_cannot_be_written_is_said() -> None:
     with open("/dev/full", "w") as full:

@@ -63,6 +63,7 @@ def _snappy(payload: bytes) -> bytes:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("codec", "peer"),
     [
@@ -106,6 +107,7 @@ def test_levels_and_magics_are_those_of_compress(codec: int, magic: int, level: 
         assert decompress(codec, payload, magic=magic) == part
 
 
+@pytest.mark.slow
 def test_a_higher_level_gives_less() -> None:
     for codec in (GZIP, LZ4, ZSTD):
         fast, high = (

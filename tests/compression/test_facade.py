@@ -137,6 +137,7 @@ def test_threads_do_not_share_contexts() -> None:
         assert all(pool.map(back_and_forth, texts))
 
 
+@pytest.mark.slow
 def test_importing_the_package_loads_no_library() -> None:
     """They cost 12 ms, most of it zstandard; a command that needs none must not wait for them."""
     libraries = {"cramjam", "isal", "lz4", "xxhash", "zstandard"}

@@ -141,6 +141,7 @@ def test_an_error_leaves_the_context_usable() -> None:
         assert decompress(frame()) == TEXT
 
 
+@pytest.mark.slow
 def test_the_partition_of_the_input_makes_no_difference(monkeypatch: pytest.MonkeyPatch) -> None:
     data = b"".join(b"record %d;" % (number * 7919) for number in range(30_000))
     payload = frame(data, checksum=True) + skippable(b"xyz") + frame(data[:1000], size=True)

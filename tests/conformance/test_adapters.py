@@ -62,6 +62,7 @@ def shown_cases(adapter: Adapter, cases: dict[str, Case]) -> list[tuple[Fault, C
     ]
 
 
+@pytest.mark.slow
 def test_the_page_is_made_from_the_stored_results() -> None:
     assert page.PAGE.read_text(encoding="utf-8") == page.render(page.load()), "make conformance"
 
@@ -114,6 +115,7 @@ def test_a_level_is_passed_only_by_answers() -> None:
             assert (cell == "not offered") == (sums["passed"] + sums["expected_failure"] == 0)
 
 
+@pytest.mark.slow
 def test_the_page_names_only_what_was_compiled_of_the_specification() -> None:
     """A decoder that is not in CI need not be one of these, and there may be none."""
     page_without = page.render([STORED["krabka"], STORED["kaitai-go"]])

@@ -83,6 +83,7 @@ def test_every_acknowledged_record_is_asked_for(version: str) -> None:
         assert there
 
 
+@pytest.mark.slow
 def test_a_testee_gets_decompressed_what_it_cannot_decompress() -> None:
     """One item for each entry, and nothing where it is not needed."""
     path = f"segment/{FULL[-1]}/codec-mixed-0/{0:020}.log"

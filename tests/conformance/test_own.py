@@ -78,6 +78,7 @@ def test_a_partition_that_is_too_large_for_its_committed_records_is_shown(
     assert left_out == [tmp_path / "transactions-0"]
 
 
+@pytest.mark.slow
 def test_the_command_shows_what_is_left_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -90,6 +91,7 @@ def test_the_command_shows_what_is_left_out(
     assert "committed records: more than" in left_out["why"]
 
 
+@pytest.mark.slow
 def test_text_files_are_cases() -> None:
     cases = {case.id: case for case in own_cases(LOGS) if case.category == "text"}
     case = cases["text/logs/plain-0/partition.metadata"]

@@ -40,6 +40,7 @@ MEMBERS = (
 )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_the_session_of_the_document() -> None:
     session = re.search(r"^```session\n(.*?)^```$", DOCUMENT, re.MULTILINE | re.DOTALL)
     assert session is not None
@@ -57,6 +58,7 @@ def test_the_session_of_the_document() -> None:
     assert [json.loads(line) for line in done.stdout.splitlines()] == said
 
 
+@pytest.mark.slow
 def test_the_session_asks_what_the_runner_asks() -> None:
     cases = {case.id: case for case in vector_cases()}
     hello = parse_hello({"protocol": 1, "name": "any", "kinds": list(RequestKind)})
@@ -167,6 +169,7 @@ def fake(*arguments: str) -> str:
     return " ".join([sys.executable, str(FAKE), *arguments])
 
 
+@pytest.mark.slow
 def test_our_own_codec_passes() -> None:
     code, output = conform("--codec", "python", "--only", "*/varint.*")
     assert code == 0, output
@@ -174,6 +177,7 @@ def test_our_own_codec_passes() -> None:
     assert ", as expected: " in output
 
 
+@pytest.mark.slow
 def test_as_json() -> None:
     code, output = conform("--codec", "python", "--only", "record/*", "--format", "json")
     *cases, summary = [json.loads(line) for line in output.splitlines()]
@@ -184,6 +188,7 @@ def test_as_json() -> None:
     }
 
 
+@pytest.mark.slow
 def test_failures_are_shown_by_reason_and_can_be_expected(tmp_path: Path) -> None:
     only = ("--only", "record/recordbatch.header/*")
     code, output = conform("--testee", fake(), *only)

@@ -46,6 +46,7 @@ def testee(tmp_path: Path) -> Testee:
     return Testee([sys.executable, str(program)], timeout=30)
 
 
+@pytest.mark.slow
 def test_memory_is_bounded_for_each_request(testee: Testee) -> None:
     """What was freed before does not count, nor what the testee had before."""
     with testee:
@@ -104,6 +105,7 @@ def test_the_cases_have_all_kinds() -> None:
     assert sum(map(len, pieces)) == 256 << 20
 
 
+@pytest.mark.slow
 def test_a_size_beyond_the_end_may_be_the_end_and_nothing_else() -> None:
     """A broker's answer may end inside an entry."""
     beyond, negative = (

@@ -141,6 +141,7 @@ def test_kinds_and_checksums_that_a_testee_does_not_have_are_skipped() -> None:
     ]
 
 
+@pytest.mark.slow
 def test_a_testee_that_always_dies_is_given_up_at_last() -> None:
     with Testee([sys.executable, str(FAKE), "dies", ""]) as testee:
         done = Run(testee, max_breakdowns=1)
@@ -197,6 +198,7 @@ def test_a_list_cannot_go_stale(mode: str, line: ExpectedFailure, problem: str) 
     assert problem in done.stale[0][1]
 
 
+@pytest.mark.slow
 def test_a_partial_run_does_not_judge_what_it_leaves_out() -> None:
     assert run("good", known("segment/none"), partial=True).as_expected
     assert not run("good", known("index/second"), partial=True).as_expected

@@ -5,6 +5,8 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
+import pytest
+
 from kafkaspec._generated.layout.topics import Topic
 from kafkaspec.codecs import get_codec
 from kafkaspec.dumplog.decoders import decoder_of
@@ -39,6 +41,7 @@ def damaged(chance: random.Random, data: bytes) -> bytes:
     return bytes(found)
 
 
+@pytest.mark.slow
 def test_damaged_files(tmp_path: Path) -> None:
     chance = random.Random(13)
     folders = [
@@ -78,6 +81,7 @@ def test_damaged_files(tmp_path: Path) -> None:
     assert min(ends.values()) > 50
 
 
+@pytest.mark.slow
 def test_damaged_records_of_internal_topics() -> None:
     chance = random.Random(13)
     for topic in Topic:

@@ -312,6 +312,7 @@ def test_the_page_in_the_package() -> None:
     assert isinstance(served(), Page)
 
 
+@pytest.mark.slow
 def test_what_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(KafkaSpecError, match="No such file"):
         Tree.of(tmp_path / "none")
@@ -324,6 +325,7 @@ def test_what_cannot_be_read(tmp_path: Path) -> None:
     assert "in use" in done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="Ctrl-C is another signal there")
 def test_the_command_ends_with_ctrl_c() -> None:
     partition = golden("4.4.0", "codec-gzip-0")

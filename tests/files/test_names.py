@@ -204,6 +204,7 @@ def test_siblings_of_a_remote_index() -> None:
     ]
 
 
+@pytest.mark.slow
 def test_records_of_a_log_directory_come_partition_by_partition(tmp_path: Path) -> None:
     marker = forge.record(0, b"\0\0\0\0\0\0", key=b"\0\0\0\1")
     for topic, values in (("b-0", [b"3"]), ("a-10", [b"2"]), ("a-2", [b"0", b"1"])):

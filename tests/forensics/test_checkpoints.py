@@ -106,6 +106,7 @@ def test_golden_logs(command: str, version: str, tmp_path: Path) -> None:
         assert list(log.records()) == wanted
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.parametrize("start", [5, 20, 25, 41, END])
 def test_a_log_directory(command: str, start: int, tmp_path: Path) -> None:
@@ -219,6 +220,7 @@ def test_shifted_and_renumbered(tmp_path: Path) -> None:
     assert [path.name for path in (tmp_path / "new").iterdir()] == ["t-0"]
 
 
+@pytest.mark.slow
 def test_deleted_records_that_are_asked_for(tmp_path: Path) -> None:
     source = _log_directory(tmp_path / "in", 25)
     done = _run("convert", source, tmp_path / "out", "--log-start", "ignore")

@@ -48,6 +48,7 @@ def test_as_kafka_cleans(tmp_path: Path, release: str) -> None:
     assert checked >= 12
 
 
+@pytest.mark.slow
 def test_without_the_extension_the_same_is_left(tmp_path: Path) -> None:
     directory = cases.write(1, tmp_path / "t-0", compressed=True, legacy=True)
     left = []

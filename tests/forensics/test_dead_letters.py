@@ -106,6 +106,7 @@ def test_the_originals_are_those_of_the_log(to: str, tmp_path: Path) -> None:
     assert {row["copied_from"] for row in rows} == {"source"}
 
 
+@pytest.mark.slow
 def test_letters_without_their_log_keep_what_they_have(tmp_path: Path) -> None:
     """Those with key and value are written without the headers of the failure; others are lost.
 
@@ -376,6 +377,7 @@ def test_typed_originals_are_those_of_export(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_rows_without_a_value_follow_the_option(tmp_path: Path) -> None:
     logs = with_letters(tmp_path / "logs", "bad")
     decode = ["--value", "decode", "--on-value-error"]

@@ -33,6 +33,7 @@ def _compare(a: Path, b: Path) -> ReplicaComparison:
         return compare_replicas(first, second)
 
 
+@pytest.mark.slow
 def test_real_replicas_after_an_unclean_election() -> None:
     """The broker of A logged that it truncated from its high watermark 93 to 48."""
     result = run("diff", "--format", "json", REPLICAS / "a", REPLICAS / "b")
@@ -48,6 +49,7 @@ def test_real_replicas_after_an_unclean_election() -> None:
     assert "acknowledged records" in text
 
 
+@pytest.mark.slow
 def test_a_log_is_the_same_as_itself() -> None:
     for version in VERSIONS:
         for path in distinct_partitions(version):

@@ -175,6 +175,7 @@ def test_a_state_and_a_log_are_not_compared(tmp_path: Path) -> None:
     assert "cut off" in result.stderr
 
 
+@pytest.mark.slow
 def test_each_segment_is_decoded_once(tmp_path: Path) -> None:
     """However many differences there are: the work grows with the segments."""
 

@@ -57,6 +57,7 @@ _TEXT_FILES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", _TEXT_FILES, ids=[case.name for case in _TEXT_FILES])
 def test_a_bad_text_file_ends_the_start_or_costs_a_directory(case: Case, tmp_path: Path) -> None:
     for version in start_answers.RECORDED_WITH:
@@ -126,6 +127,7 @@ def test_no_log_of_a_broker_is_damaged(version: str) -> None:
                 assert not kinds & {TroubleKind.DAMAGED, TroubleKind.HIDDEN}, logs
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("point", [0, 5, 12, 13, 24, 40, 900])
 def test_damage_below_the_recovery_point_is_named(point: int, tmp_path: Path) -> None:
     """A broker did not cut it there; it is in the batch that begins at byte 399.
@@ -194,6 +196,7 @@ def costly(tmp_path: Path) -> Path:
     return logs
 
 
+@pytest.mark.slow
 def test_the_first_line_says_what_is_lost(costly: Path) -> None:
     diagnosis = diagnose([costly])
     lost = sum(outcome.lost_bytes for outcome in diagnosis.outcomes)
@@ -217,6 +220,7 @@ def test_the_first_line_says_what_is_lost(costly: Path) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_nothing_of_a_log_directory_that_is_given_up_is_lost(costly: Path) -> None:
     (costly / names.HIGH_WATERMARKS).write_bytes(b"garbage\n")
     diagnosis = diagnose([costly])
@@ -224,6 +228,7 @@ def test_nothing_of_a_log_directory_that_is_given_up_is_lost(costly: Path) -> No
     assert losses(diagnosis.troubles, diagnosis.offline) == []
 
 
+@pytest.mark.slow
 def test_equal_findings_are_one(costly: Path) -> None:
     out = CliRunner().invoke(main, ["doctor", str(costly)]).stdout
     assert out.count("that it belongs to") == 1
@@ -241,6 +246,7 @@ def damaged(tmp_path: Path) -> Path:
     return logs
 
 
+@pytest.mark.slow
 def test_the_command_says_what_and_why(damaged: Path) -> None:
     (damaged / "lost+found").mkdir()
     before = {path: path.stat().st_mtime_ns for path in damaged.rglob("*")}
@@ -252,6 +258,7 @@ def test_the_command_says_what_and_why(damaged: Path) -> None:
     assert {path: path.stat().st_mtime_ns for path in damaged.rglob("*")} == before
 
 
+@pytest.mark.slow
 def test_commands_lead_out_of_the_working_directory(
     damaged: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -261,6 +268,7 @@ def test_commands_lead_out_of_the_working_directory(
     assert found.command == f"mv lost+found {damaged.parent}/lost+found"
 
 
+@pytest.mark.slow
 def test_json_has_a_line_for_everything(damaged: Path) -> None:
     done = CliRunner().invoke(main, ["doctor", "--format", "json", str(damaged)])
     lines = [json.loads(line) for line in done.stdout.splitlines()]
@@ -274,6 +282,7 @@ def test_json_has_a_line_for_everything(damaged: Path) -> None:
     assert partition["lost_bytes"] == lost == cut["size"]
 
 
+@pytest.mark.slow
 def test_a_sound_directory_is_clean(damaged: Path) -> None:
     logs = str(GOLDEN / "2.8.2" / "logs")
     arguments = ["doctor", "--stop", "clean", "--profile", "2.8.2", logs]
@@ -282,6 +291,7 @@ def test_a_sound_directory_is_clean(damaged: Path) -> None:
     assert done.stdout.startswith("The broker starts.\n")
 
 
+@pytest.mark.slow
 def test_of_an_older_release_nothing_is_proven(damaged: Path) -> None:
     diagnosis = diagnose([damaged], profile="2.8.2")
     assert {item.strength for item in diagnosis.findings} == {Strength.LIKELY}
@@ -311,6 +321,7 @@ def test_wrong_usage_ends_with_two(tmp_path: Path) -> None:
     assert runner.invoke(main, ["doctor", str(segment)]).exit_code == 2
 
 
+@pytest.mark.slow
 def test_what_is_left_over_is_named_with_its_offsets(tmp_path: Path) -> None:
     (case,) = (case for case in cases() if case.name == ".deleted without its segment")
     diagnosis = diagnose(case.make("4.3.1", tmp_path), profile="4.3.1")

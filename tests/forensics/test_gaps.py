@@ -58,6 +58,7 @@ def test_each_offset_is_delivered_or_in_a_range(version: str) -> None:
         assert len(there) + missing == found.log_end_offset - start, path
 
 
+@pytest.mark.slow
 def test_a_segment_that_is_gone(tmp_path: Path) -> None:
     """With its index there is a proof; without, another copy proves it."""
     source = LOGS / "segments-0"

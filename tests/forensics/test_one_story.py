@@ -24,6 +24,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import pytest
+
 import kafkaspec as ks
 from kafkaspec.conversion import convert
 from kafkaspec.errors import Reason
@@ -275,6 +277,7 @@ def _damaged(case: tuple[str, str], tmp_path: Path) -> tuple[Path, list[Entry]] 
     return (place, entries) if DAMAGES[name](partition, entries, chance) else None
 
 
+@pytest.mark.slow
 @each("case", _CASES, lambda case: f"{case[0]}: {case[1]}")
 def test_all_commands_name_the_same_lost_offsets(case: tuple[str, str], tmp_path: Path) -> None:
     found = _damaged(case, tmp_path)

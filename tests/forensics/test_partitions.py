@@ -34,6 +34,7 @@ def _columns(keys: list[bytes]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return data, np.cumsum(sizes) - sizes, sizes
 
 
+@pytest.mark.slow
 def test_partitions_are_those_of_both_clients() -> None:
     answers = json.loads(ANSWERS.read_text(encoding="utf-8"))
     _, _, *partitioners = answers["columns"]
@@ -58,6 +59,7 @@ def test_murmur2_is_that_of_kafkas_own_test() -> None:
     assert hashes.astype(np.int32).tolist() == list(_KAFKAS_OWN.values())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", HASHES)
 def test_a_column_has_the_hashes_of_its_keys(name: str) -> None:
     chance = random.Random(3)
@@ -114,6 +116,7 @@ def test_misplaced_keys_are_named(tmp_path: Path) -> None:
     assert found.best.strength is Strength.LIKELY
 
 
+@pytest.mark.slow
 def test_a_change_of_the_number_is_found(tmp_path: Path) -> None:
     before = _placed("default", 4, 0, 200)
     placed = before + _placed("default", 6, 200, 500)
@@ -156,6 +159,7 @@ def test_nothing_is_claimed_of_one_partition_or_of_chance(tmp_path: Path) -> Non
     assert few.best.strength is Strength.CONSISTENT
 
 
+@pytest.mark.slow
 def test_the_command(tmp_path: Path) -> None:
     _topic(tmp_path, _placed("default", 4, 0, 200) + _placed("default", 6, 200, 500), 6)
     done = CliRunner().invoke(main, ["partitions", str(tmp_path)])

@@ -157,6 +157,7 @@ def test_a_snapshot_proves_what_the_log_lost(tmp_path: Path) -> None:
     assert item.strength == "likely"  # nothing says that the log was not compacted
 
 
+@pytest.mark.slow
 def test_the_command_counts_what_is_not_legal(tmp_path: Path) -> None:
     sound = run("producers", LOGS / "compacted-idempotent-0")
     assert sound.exit_code == 0, sound.output

@@ -288,6 +288,7 @@ def test_hashes_are_the_same_with_the_same_secret(tmp_path: Path) -> None:
     assert len(set(logs)) == 3
 
 
+@pytest.mark.slow
 def test_look_ups_by_time_are_those_of_the_original(tmp_path: Path) -> None:
     """Compressed batches change their size, so that old indexes would lead to wrong places."""
     for name in ("codec-mixed-0", "segments-gzip-0", "segments-0"):
@@ -324,6 +325,7 @@ def test_damage_is_not_blessed(tmp_path: Path) -> None:
         shutil.rmtree(out)
 
 
+@pytest.mark.slow
 def test_random_damage(tmp_path: Path) -> None:
     chance = random.Random(7)
     source = GOLDEN / "4.3.1" / "logs" / "codec-mixed-0"
@@ -340,6 +342,7 @@ def test_random_damage(tmp_path: Path) -> None:
         assert done.exit_code in (0, 1, 2), done.output
 
 
+@pytest.mark.slow
 def test_a_log_directory(tmp_path: Path) -> None:
     """Kafka's own topics are left out, and copies of records elsewhere are named."""
     logs = tmp_path / "logs"
@@ -439,6 +442,7 @@ def test_hashed_keys_stay_unequal(tmp_path: Path) -> None:
     assert not _findings(tmp_path / "out")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", [Part.KEY, Part.VALUE, Part.HEADERS])
 def test_hashes_never_equal_what_was_there(part: Part, tmp_path: Path) -> None:
     """Of 4,096 values of one byte, 256 were one of the 16 characters of their hash by chance."""

@@ -123,6 +123,7 @@ def test_wrong_settings_are_wrong_usage(partition: Path, config: str) -> None:
     assert "--config" in shown.stderr
 
 
+@pytest.mark.slow
 def test_settings_of_the_cluster_beside_the_log(tmp_path: Path) -> None:
     """A log directory of a combined node: its metadata says what topics are set to."""
     home = Path(golden("4.3.1", "segments-0")).parent

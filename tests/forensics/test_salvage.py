@@ -5,6 +5,8 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
+import pytest
+
 from kafkaspec.forensics.salvage import Fate
 from kafkaspec.forensics.salvage.plan import SegmentPlan, plan_segment
 from kafkaspec.intact.walk import Walker
@@ -40,6 +42,7 @@ def _planned(
     return plan, found
 
 
+@pytest.mark.slow
 @each(
     "log, name",
     [(log, name) for log in corpus() for name in ACCIDENTS][:: 4 if extent.quick else 1],
@@ -75,6 +78,7 @@ def test_every_intact_entry_and_nothing_else(log: Log, name: str, tmp_path: Path
             assert not lost, f"{how}: intact entries {lost} are lost: {plan.stretches}"
 
 
+@pytest.mark.slow
 @each("seed", range(extent.examples(400)))
 def test_nothing_foreign_whatever_the_damage(seed: int, tmp_path: Path) -> None:
     """Each entry of the output is one of the log, but for the fields that no checksum covers."""
@@ -111,6 +115,7 @@ _SEGMENTS = [
 ]
 
 
+@pytest.mark.slow
 @each("path", _SEGMENTS[:: 500 if extent.quick else 10], lambda path: str(path.relative_to(GOLDEN)))
 def test_a_bit_of_a_base_offset_costs_no_neighbour(path: Path, tmp_path: Path) -> None:
     """No checksum covers base offsets. The entry is refused, and not the ones around it.

@@ -58,6 +58,7 @@ def _places(log: Log) -> list[int]:
     return sorted({*_borders(log)[::step], *chance.sample(range(len(log.data)), 60 // step)})
 
 
+@pytest.mark.slow
 @each(
     "log, place",
     [(log, place) for log in corpus() for place in _places(log)],
@@ -125,6 +126,7 @@ def test_the_order_is_named_and_verify_finds_only_what_is_lost(shift: int, tmp_p
     assert "moved to the place of its" in " ".join(text.split())
 
 
+@pytest.mark.slow
 def test_halves_with_more_damage_keep_a_reason_for_each_byte(tmp_path: Path) -> None:
     """The entry across both ends is broken too, and others: no entry is lost without a reason."""
     entries = _log(40)
@@ -213,6 +215,7 @@ def test_the_input_stays_and_the_report_is_not_sound(tmp_path: Path) -> None:
     assert again.is_sound
 
 
+@pytest.mark.slow
 def test_work_grows_with_the_number_of_moved_pieces(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

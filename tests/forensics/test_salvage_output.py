@@ -76,6 +76,7 @@ def test_no_offset_is_given_out_again(tmp_path: Path, fill: str) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_an_intact_log_directory_stays_as_it_is(tmp_path: Path) -> None:
     report = salvage(_LOGS, tmp_path / "out", sync=False)
     assert report.is_sound
@@ -177,6 +178,7 @@ def test_no_state_of_a_coordinator_proves_how_a_transaction_ended(
     assert (None if isinstance(found, str) else (found[0].name, str(found[1]))) == expected
 
 
+@pytest.mark.slow
 def test_a_coordinator_says_how_a_transaction_ended(tmp_path: Path) -> None:
     pytest.importorskip("pyarrow")
     source = _copy("transactions-0", tmp_path)
@@ -333,6 +335,7 @@ def test_unproven_records_go_to_a_file_of_their_own(tmp_path: Path, compression:
         assert len(right) >= 3997, "all but those that were hit"
 
 
+@pytest.mark.slow
 def test_messages_in_a_broken_wrapper_have_checksums_of_their_own(tmp_path: Path) -> None:
     records = [ks.Record(n, n, b"key %d" % n, b"%d" % n * 20) for n in range(3000)]
     data = bytearray(ks.encode(records, magic=1, compression="snappy"))
@@ -387,6 +390,7 @@ def test_the_corpus_has_many_accidents_and_all_magics() -> None:
     assert VERSIONS
 
 
+@pytest.mark.slow
 @each(
     "source",
     sorted(GOLDEN.glob("*/logs/*-0"))[:: 60 if extent.quick else 3],
@@ -421,6 +425,7 @@ def test_the_offsets_of_a_broken_last_entry_are_named(source: Path, tmp_path: Pa
     assert (again in shown) == (found.new_end < end)
 
 
+@pytest.mark.slow
 @each("seed", range(extent.examples(300)))
 def test_verify_finds_offsets_of_the_output_in_order(seed: int, tmp_path: Path) -> None:
     """Whatever blocks of other logs are in a segment, and wherever its halves are."""

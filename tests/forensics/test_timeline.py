@@ -246,6 +246,7 @@ def test_the_columns_add_up(tmp_path: Path) -> None:
     assert sum(outcomes) == total
 
 
+@pytest.mark.slow
 def test_a_time_says_what_was_ongoing(tmp_path: Path) -> None:
     logs = GOLDEN / VERSIONS[-1] / "logs"
     rows = _objects(logs)

@@ -44,12 +44,14 @@ def started(codec: str) -> Testee:
     return Testee([sys.executable, "-m", "kafkaspec.conformance.testee", codec], timeout=60)
 
 
+@pytest.mark.slow
 def test_everything_is_covered(cases: list[Case]) -> None:
     found = coverage(goals(vector_cases()), cases)
     assert {item.goal: item.missing for item in found if item.missing} == {}
     assert len({case.id for case in cases}) == len(cases)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("codec", codec_names())
 def test_codecs_agree_with_every_verdict(cases: list[Case], codec: str) -> None:
     with started(codec) as process:
@@ -67,6 +69,7 @@ def test_codecs_agree_with_random_cases(codec: str) -> None:
     assert [(result.case.id, result.detail) for result in failed] == []
 
 
+@pytest.mark.slow
 def test_random_rows_have_what_is_rare() -> None:
     possible = frozenset(possible_pairs(FACTORS, FORBIDDEN))
     reached = []
@@ -132,6 +135,7 @@ def test_the_same_seed_gives_the_same_bytes(cases: list[Case]) -> None:
     assert coverage(goals(vector_cases()), other) == coverage(goals(vector_cases()), cases)
 
 
+@pytest.mark.slow
 def test_stored_cases_are_read_as_they_were(cases: list[Case], tmp_path: Path) -> None:
     with DirectoryAside(tmp_path / "cases", sync=False) as aside:
         sums = write_cases(cases, aside)

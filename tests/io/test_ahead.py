@@ -41,6 +41,7 @@ def opened(url: str, start: int = START) -> Reading:
     return read_ahead(file, start)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", [100_003, 3 << 20, SIZE])
 def test_each_byte_is_read_once_in_ranges_of_8_mib(url: str, step: int) -> None:
     file = opened(url)
@@ -63,6 +64,7 @@ def test_one_range_is_read_ahead_and_no_more(url: str) -> None:
     assert sum(end - start for _, start, end in Counted.reads) <= FIRST_BYTES + AHEAD_BYTES
 
 
+@pytest.mark.slow
 def test_a_place_that_was_passed_is_read_by_itself(url: str) -> None:
     file = opened(url)
     file.read(START, 2 * AHEAD_BYTES)

@@ -37,6 +37,7 @@ def write_segments(directory: Path, count: int) -> Path:
     return directory
 
 
+@pytest.mark.slow
 def test_one_segment_is_open_at_a_time(tmp_path: Path) -> None:
     directory = write_segments(tmp_path / "many-0", SEGMENTS)
     done = subprocess.run(

@@ -152,6 +152,7 @@ def test_offsets_that_end_an_increment(tmp_path: Path) -> None:
     assert plan(tmp_path, until={("stock", 0): 1}).segments == ()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("release", ["0.11.0.3", "2.1.1", "4.3.1"])
 def test_golden_logs_are_planned_whole(release: str) -> None:
     """Every batch of every closed segment, and with ``active`` of every segment."""

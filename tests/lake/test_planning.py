@@ -49,6 +49,7 @@ def state(topic: str, next_offset: int, file: str, size: int, epoch: int = 0) ->
     return {(topic, 0): LakeState(0, next_offset, epoch, None, file, size)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("release", ["0.10.2.2", "4.4.0"])
 @pytest.mark.parametrize("active", [False, True])
 def test_tasks_plan_what_the_driver_would(release: str, active: bool) -> None:
@@ -74,6 +75,7 @@ def test_tasks_plan_what_the_driver_would(release: str, active: bool) -> None:
     assert len(seen) > 4
 
 
+@pytest.mark.slow
 def test_the_driver_reads_no_segment(tmp_path: Path) -> None:
     """It lists; a task reads the end of each segment once, and asks for no size that was listed."""
     root = tmp_path / "many"
@@ -103,6 +105,7 @@ def test_the_driver_reads_no_segment(tmp_path: Path) -> None:
         assert not [path for path in more if path.endswith(".log")]
 
 
+@pytest.mark.slow
 def test_a_plan_that_reads_much_is_made_in_tasks(tmp_path: Path) -> None:
     """Its losses end the job as those of a plan in the driver do."""
     source = tmp_path / "logs"
@@ -134,6 +137,7 @@ for line in sys.stdin:
 """
 
 
+@pytest.mark.slow
 def test_workers_need_neither_format(tmp_path: Path) -> None:
     """The libraries of Delta and Iceberg are for the driver, those of values for typed tables."""
     (tmp_path / "logs").mkdir()
@@ -168,6 +172,7 @@ LAST_OFFSET_DELTA, RECORD_COUNT = 23, 57
 """Bytes of a batch: KIP-98."""
 
 
+@pytest.mark.slow
 def test_a_damaged_offset_is_not_where_a_log_goes_on(tmp_path: Path) -> None:
     """The next segment begins where it did; the batch itself is in ``dead``."""
     source = tmp_path / "logs"

@@ -39,6 +39,7 @@ def theirs(lake: Lake, table: str) -> Any:
     return catalog.load_table(("kafka", table)).scan().to_arrow()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("table", TABLES)
 def test_all_readers_see_the_rows(opening: Opening, table: str) -> None:
     lake = opening()
@@ -58,6 +59,7 @@ def test_all_readers_see_the_rows(opening: Opening, table: str) -> None:
     assert ordered(found.to_arrow_table().cast(schema)) == expected(table, 3)
 
 
+@pytest.mark.slow
 def test_a_table_says_what_it_has(lake: Lake) -> None:
     table = lake.table(RAW)
     assert (table.mark(), table.schema(), table.files(), lake.tables()) == (None, None, [], [])
@@ -76,6 +78,7 @@ def test_a_table_says_what_it_has(lake: Lake) -> None:
         assert file.path.startswith(f"raw/{folder(file.values)}")
 
 
+@pytest.mark.slow
 def test_rows_are_chosen_by_conditions(lake: Lake) -> None:
     for _ in range(3):
         drive(lake)
@@ -97,6 +100,7 @@ def test_rows_are_chosen_by_conditions(lake: Lake) -> None:
         assert sorted(found["offset"].to_pylist()) == sorted(row["offset"] for row in right)
 
 
+@pytest.mark.slow
 def test_a_lake_has_one_format(lake: Lake, to: str) -> None:
     with pytest.raises(KafkaSpecError, match="no lake is there"):
         open_lake(lake.place)
@@ -126,6 +130,7 @@ def test_a_place_is_a_path_or_a_url(tmp_path: Path) -> None:
     assert Store("s3://bucket/x/").url("raw") == "s3://bucket/x/raw"
 
 
+@pytest.mark.slow
 def test_a_file_that_is_gone_is_found_before_the_first_commit(lake: Lake) -> None:
     manifest = write(lake, Mark.new(1))
     last = manifest.files[-1]
@@ -181,6 +186,7 @@ def test_an_iceberg_lake_in_a_store_needs_a_catalogue() -> None:
         open_lake("memory://lake", "iceberg", create=True)
 
 
+@pytest.mark.slow
 def test_an_iceberg_lake_whose_catalogue_is_gone_is_not_begun_again(tmp_path: Path) -> None:
     """Its tables may be in a catalogue that has to be named."""
     uri = URL.create("sqlite", database=str(tmp_path / "other.db")).render_as_string()
@@ -191,6 +197,7 @@ def test_an_iceberg_lake_whose_catalogue_is_gone_is_not_begun_again(tmp_path: Pa
     assert read(open_lake(place, catalog=catalog), RAW) == expected(RAW, 1)
 
 
+@pytest.mark.slow
 def test_tables_of_another_catalogue_are_no_new_lake(tmp_path: Path) -> None:
     """Its rows would be added again, to tables that nobody asked for."""
     place = str(tmp_path / "lake")

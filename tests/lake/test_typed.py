@@ -59,6 +59,7 @@ def places(table: pa.Table | None) -> list[tuple[int, int]]:
     return list(zip(table["partition"].to_pylist(), table["offset"].to_pylist(), strict=True))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("home", "topic"), list(topics()))
 def test_a_record_is_typed_or_dead(home: str, topic: str, tmp_path: Path) -> None:
     options: Any = {"values": Options(depth=2), "evolve": "latest"}
@@ -92,6 +93,7 @@ def test_a_record_is_typed_or_dead(home: str, topic: str, tmp_path: Path) -> Non
         assert dead["position"].null_count == len(dead)
 
 
+@pytest.mark.slow
 def test_a_later_schema_gives_more_columns(tmp_path: Path) -> None:
     found = []
     for number, version in enumerate((1, 3)):

@@ -41,6 +41,7 @@ def findings(path: Path) -> list[tuple[FindingReason, Severity]]:
 # -- verify ---------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_verify_goldens() -> None:
     report = verify(LOGS, codec="all")
     assert {found.reason for found in report.findings} == {FindingReason.TRAILING_BYTES}
@@ -119,6 +120,7 @@ def test_find() -> None:
     assert json.loads(result.stdout)["record"]["offset"] == 305
 
 
+@pytest.mark.slow
 def test_explain_shows_every_byte() -> None:
     for path in FILES:
         for found in said(path)["shallow"]:

@@ -129,6 +129,7 @@ def test_a_log_of_segments() -> None:
         ]
 
 
+@pytest.mark.slow
 def test_columns_and_headers() -> None:
     pytest.importorskip("pyarrow")
     for directory in sorted(LOGS.iterdir()):

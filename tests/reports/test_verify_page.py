@@ -33,6 +33,7 @@ def damaged(tmp_path: Path) -> Path:
     return place
 
 
+@pytest.mark.slow
 def test_the_page_has_findings_and_pictures(damaged: Path, tmp_path: Path) -> None:
     report = tmp_path / "verify.html"
     plain, result = run("verify", damaged), run("verify", damaged, "--html", report)
@@ -60,6 +61,7 @@ def test_the_page_has_findings_and_pictures(damaged: Path, tmp_path: Path) -> No
     assert float(area["x"] or 0) + float(area["width"] or 0) == pytest.approx(640)
 
 
+@pytest.mark.slow
 def test_json_and_quiet_stay_what_they_are(damaged: Path, tmp_path: Path) -> None:
     for options in (["--format", "json"], ["-q"], ["-q", "--format", "json"]):
         report = tmp_path / "verify.html"
@@ -70,6 +72,7 @@ def test_json_and_quiet_stay_what_they_are(damaged: Path, tmp_path: Path) -> Non
         assert "segments-0" in page.text  # a file without a finding
 
 
+@pytest.mark.slow
 def test_a_clean_log_and_one_that_is_not_there(tmp_path: Path) -> None:
     report = tmp_path / "verify.html"
     place = golden("2.8.2", "segments-0")
@@ -85,6 +88,7 @@ def test_a_clean_log_and_one_that_is_not_there(tmp_path: Path) -> None:
     assert not (place / "r.html").exists()
 
 
+@pytest.mark.slow
 def test_many_findings_are_counted(tmp_path: Path) -> None:
     place = tmp_path / "x-0"
     records = [ks.Record(0, 1000, b"k", b"v")]

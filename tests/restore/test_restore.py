@@ -164,6 +164,7 @@ def test_a_surviving_snapshot_is_carried_over(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.slow
 def test_levels_are_those_that_each_release_begins_with() -> None:
     """By the files that ``kafka-storage format`` of that release wrote."""
     compared = set()
@@ -197,6 +198,7 @@ def test_an_old_level_gets_no_directories(tmp_path: Path) -> None:
             assert (partition["directories"] is not None) == known, version
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_bytes(tmp_path: Path) -> None:
     for name in ("a", "b"):
         restore(GOLDEN / "2.8.2/unclean/logs", tmp_path / name, write=True, id_seed=5)
@@ -268,6 +270,7 @@ def test_the_longest_copy_wins_in_any_order(tmp_path: Path) -> None:
         assert plans[0].verdict is not RestoreVerdict.REFUSED
 
 
+@pytest.mark.slow
 def test_copies_that_contradict_each_other_are_refused(tmp_path: Path) -> None:
     disks = list(_copies(tmp_path, [30, 20], 1))
     log = sorted((disks[1] / "payments-0").glob(f"*{names.LOG}"))[-1]
@@ -291,6 +294,7 @@ def test_copies_that_contradict_each_other_are_refused(tmp_path: Path) -> None:
         assert plan.partitions[0].source == str(disk / "payments-0")
 
 
+@pytest.mark.slow
 def test_one_topic_with_two_ids_is_refused(tmp_path: Path) -> None:
     disks = list(_copies(tmp_path, [30, 20], 1))
     for letter, disk in zip("CB", disks, strict=True):
@@ -329,6 +333,7 @@ def test_several_log_directories_of_one_broker_become_one(tmp_path: Path) -> Non
     }
 
 
+@pytest.mark.slow
 def test_a_log_start_of_any_copy_holds(tmp_path: Path) -> None:
     """Records that deleteRecords removed do not come back because one disk does not say so."""
     shutil.copytree(_NEWEST / "deleted-records-0", tmp_path / "a" / "deleted-records-0")
@@ -454,6 +459,7 @@ def test_a_checkpoint_that_cannot_be_read_is_named_and_left_out(tmp_path: Path, 
     assert restored == _records(_NEWEST / "segments-0")
 
 
+@pytest.mark.slow
 def test_a_hole_is_filled_from_another_copy(tmp_path: Path) -> None:
     """Two copies, damaged in different places, give the whole log; one place in both is lost."""
     for name in ("whole", "a", "b"):
@@ -879,6 +885,7 @@ def _reasons_of(plan: RestorePlan) -> list[tuple[Any, ...]]:
 # -- what is appended, counted and left out -----------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_over", [False, True])
 def test_no_transaction_hangs(
     is_over: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -916,6 +923,7 @@ def test_no_transaction_hangs(
     assert _reasons(left, RestoreReason.OPEN) == _reasons(plan, RestoreReason.MARKER)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("release", "refused"), [("4.0", 0), ("4.4", 2)])
 def test_what_no_coordinator_loads_is_left_out(release: str, refused: int, tmp_path: Path) -> None:
     """Share groups of 4.0 had another layout: later brokers end at it, and load no group at all."""
@@ -967,6 +975,7 @@ def test_a_message_that_no_coordinator_loads_is_left_out(
     assert b"\x7f" not in {each.value for each in after}
 
 
+@pytest.mark.slow
 def test_commits_beyond_the_end_are_clamped(tmp_path: Path) -> None:
     source = tmp_path / "logs"
     for name in ("groups-0", f"{Topic.CONSUMER_OFFSETS}-0"):
@@ -1024,6 +1033,7 @@ def test_deliveries_beyond_the_end_are_clamped(tmp_path: Path) -> None:
     assert {each.group for each in plan.groups if each.clamped} == {"group-s"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("release", "wanted"), [("3.9", RestoreReason.UNSETTLED), ("4.0", RestoreReason.UNLOADABLE)]
 )
@@ -1154,6 +1164,7 @@ def test_metadata_that_is_not_whole_drops_no_topic(tmp_path: Path) -> None:
     assert plan.metadata == str(metadata)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
     [{"include": ["plian"]}, {"exclude": ["plian"]}, {"partitions": {"plian": 3}},
@@ -1166,12 +1177,14 @@ def test_a_name_that_is_not_there_is_refused(options: dict[str, Any]) -> None:
         restore(_NEWEST, **options)
 
 
+@pytest.mark.slow
 def test_a_preferred_source_is_the_same_by_any_path(tmp_path: Path) -> None:
     disks = list(_copies(tmp_path, [30, 20], 1))
     for path in (disks[1], Path(f"{disks[0]}/../{disks[1].name}/")):
         assert restore(disks, prefer=[path]).partitions[0].source == str(disks[1] / "payments-0")
 
 
+@pytest.mark.slow
 def test_what_is_served_and_not_understood_is_counted(tmp_path: Path) -> None:
     """Records of a type that is not known, in the topics of two coordinators."""
     source = tmp_path / "logs"
@@ -1247,6 +1260,7 @@ def _node(directory: Path, node: int) -> None:
     (directory / names.META_PROPERTIES).write_text(text + f"directory.id={'B' * 20}{node}A\n")
 
 
+@pytest.mark.slow
 def test_brokers_are_kept_where_each_leader_is_proven(tmp_path: Path) -> None:
     disks = list(_copies(tmp_path, [20, 30, 25], 1))
     for number, disk in enumerate(disks):
@@ -1340,6 +1354,7 @@ def _sizes(logs: Path) -> int:
     return sum(path.stat().st_size for path in logs.glob(f"*/*{names.LOG}"))
 
 
+@pytest.mark.slow
 def test_the_bytes_of_segments_are_counted_by_how_they_came(tmp_path: Path) -> None:
     """Linked, copied, and what is made: of a damaged partition, and what is appended."""
     (tmp_path / "made").mkdir()
@@ -1476,6 +1491,7 @@ def test_segments_are_copied_by_the_kernel(
         assert not copy.samefile(path)
 
 
+@pytest.mark.slow
 def test_a_marker_that_no_one_knows_reads(tmp_path: Path) -> None:
     """The control records that are added decode as those of Kafka."""
     (tmp_path / "made").mkdir()

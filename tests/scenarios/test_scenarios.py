@@ -214,6 +214,7 @@ def test_what_is_lost(made: dict[str, Made], tmp_path: Path) -> None:
                     ]
 
 
+@pytest.mark.slow
 def test_the_stale_replica_has_to_truncate(made: dict[str, Made]) -> None:
     paths, facts = zip(*(each for each in made["leader-changes"].partitions()
                          if each[0].name == "orders-0"), strict=True)  # fmt: skip
@@ -305,6 +306,7 @@ def test_groups_of_the_consumer_protocol(made: dict[str, Made]) -> None:
     assert sorted(given, key=str) == sorted(facts["offsets"], key=str)
 
 
+@pytest.mark.slow
 def test_the_cluster_that_the_controllers_describe(made: dict[str, Made]) -> None:
     ((path, facts),) = made["cluster"].partitions()
     wanted, top = facts["cluster"], path.parent
@@ -345,6 +347,7 @@ def test_the_same_seed_gives_the_same_bytes(made: dict[str, Made], tmp_path: Pat
             assert (again / path.relative_to(here.path)).read_bytes() == path.read_bytes()
 
 
+@pytest.mark.slow
 def test_refusals(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="scenario"):
         scenario("weather", tmp_path / "out")

@@ -71,6 +71,7 @@ def test_code_stays_as_it_is() -> None:
     assert pages.staged("docs/guide/verify.md", code, REPOSITORY)[1].endswith(f"\n{code}")
 
 
+@pytest.mark.slow
 def test_every_link_between_pages_leads_to_a_page() -> None:
     places = {pages.place(page) for page in SHOWN} | set(map(pages.place, pages.shown()))
     wrong = []

@@ -161,6 +161,7 @@ def test_only_what_is_safe_on_untrusted_bytes(output: Any) -> None:
     assert ".compile(" not in output.text
 
 
+@pytest.mark.slow
 def test_every_definition_has_the_fields_of_its_type_in_their_order() -> None:
     for type_ in MODEL.all_types():
         if type_.scalar:

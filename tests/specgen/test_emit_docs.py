@@ -73,6 +73,7 @@ def test_links(path: str) -> None:
             assert not anchor or f"\n## {anchor}\n" in PAGES[other], target
 
 
+@pytest.mark.slow
 def test_lines_end_without_blanks_and_repeat_themselves() -> None:
     assert {output.path: output.text for output in emit(MODEL)} == PAGES
     for text in PAGES.values():

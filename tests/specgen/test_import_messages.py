@@ -87,6 +87,7 @@ def imported(tmp_path: Path, *documents: Json) -> Model:
     return load(spec)
 
 
+@pytest.mark.slow
 def test_an_imported_message_lacks_nothing_but_sentences(tmp_path: Path) -> None:
     model = imported(tmp_path, ROSTER_KEY, ROSTER)
     assert {problem.message.partition(" is ")[2] for problem in lint(model)} == {
@@ -107,6 +108,7 @@ def changed(path: str, value: Any) -> Json:
     return document
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("path", "value"),
     [
@@ -149,6 +151,7 @@ def test_the_order_counts(tmp_path: Path) -> None:
     assert last.startswith("RosterValue, version 3: ")
 
 
+@pytest.mark.slow
 def test_sentences_and_enumerations_stay(tmp_path: Path) -> None:
     """A second import changes nothing; a new version adds a field, and keeps what was written."""
     imported(tmp_path, ROSTER_KEY, ROSTER)

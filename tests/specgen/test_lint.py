@@ -37,6 +37,7 @@ def problems(directory: Path) -> list[str]:
     return shown(lint(load(directory, HOUSE)))
 
 
+@pytest.mark.slow
 def test_the_specification_is_clean() -> None:
     assert problems(ROOT / "spec") == []
 
@@ -65,6 +66,7 @@ def documents() -> Files:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", ALL_EDITS, ids=lambda case: case.name)
 def test_edit_is_refused(documents: Files, case: Case) -> None:
     """The edit alone is at fault: without it, the same files are clean."""

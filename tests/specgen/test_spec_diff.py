@@ -81,6 +81,7 @@ def test_each_section_has_tags_of_its_own(tmp_path: Path) -> None:
     assert not changes[0].breaks
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", BREAKS, ids=lambda case: case.edit.name)
 def test_verdict(case: Break, old: Path, tmp_path: Path) -> None:
     new = _without_messages(tmp_path / "spec")
@@ -103,6 +104,7 @@ def test_edits_are_enough() -> None:
     assert {case.rule for case in BREAKS} <= RULES.keys()
 
 
+@pytest.mark.slow
 def test_each_of_two_fields_has_a_witness_of_its_own(old: Path, tmp_path: Path) -> None:
     """Both fields of an entry change their sign; the bytes for one misread it alone."""
     new = _without_messages(tmp_path / "spec")
@@ -139,6 +141,7 @@ def _only(magic: int) -> Edit:
     return Edit(f"only_{magic}", apply)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pair", list(itertools.permutations(MAGICS, 2)), ids=str)
 def test_pairs_of_magics(pair: tuple[int, int], tmp_path: Path) -> None:
     """No reader of one magic reads another, and a batch shows it."""
@@ -215,6 +218,7 @@ def test_a_specification_that_is_kept_is_whole(
         assert judge(SPEC, kept) == []
 
 
+@pytest.mark.slow
 def test_breaks_are_accepted_with_a_reason(
     old: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -236,6 +240,7 @@ def test_breaks_are_accepted_with_a_reason(
     assert listed.read_text(encoding="utf-8") == first
 
 
+@pytest.mark.slow
 def test_program_says_what_to_install() -> None:
     """After `make run` alone the generator's own packages are missing."""
     blocked = "import sys, runpy; sys.modules['lark'] = None; runpy.run_module('tools.specdiff')"
@@ -244,6 +249,7 @@ def test_program_says_what_to_install() -> None:
     assert done.stderr == "this Python has no module lark; run: make spec-diff\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [

@@ -33,6 +33,7 @@ def _place(row: dict[str, Any]) -> tuple[str, int, int]:
     return row["topic"], row["partition"], row["offset"]
 
 
+@pytest.mark.slow
 def test_polars_and_duckdb_have_the_rows_of_the_library() -> None:
     for logs in (LOGS[0], _NEWEST):
         wanted = _rows(logs)
@@ -83,6 +84,7 @@ def _bytes(shown: Any) -> bytes | None:
     return None if shown is None else shown.encode()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("topic", ["segments", "headers", "none"])
 @pytest.mark.parametrize("low", [0, 7, 43, 1 << 62])
 def test_conditions_choose_the_same_rows(topic: str, low: int) -> None:
@@ -96,6 +98,7 @@ def test_conditions_choose_the_same_rows(topic: str, low: int) -> None:
     assert frame["value"].to_list() == wanted
 
 
+@pytest.mark.slow
 def test_what_a_condition_leaves_out_is_not_read(tmp_path: Path) -> None:
     """Files of other topics, and segments of other offsets, are broken, and nobody notices."""
     logs = tmp_path / "logs"
@@ -115,6 +118,7 @@ def test_what_a_condition_leaves_out_is_not_read(tmp_path: Path) -> None:
         rows.to_table()
 
 
+@pytest.mark.slow
 def test_options_are_those_of_the_library() -> None:
     whole = scan_kafka(_NEWEST).select(pl.len()).collect().item()
     committed = scan_kafka(_NEWEST, isolation="read_committed").select(pl.len()).collect().item()

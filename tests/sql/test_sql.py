@@ -56,6 +56,7 @@ def whole(directory: Path) -> Any:
     return connection
 
 
+@pytest.mark.slow
 def test_random_conditions(session: Session, whole: Any) -> None:
     chance = random.Random(4)
     found = 0
@@ -72,6 +73,7 @@ def test_random_conditions(session: Session, whole: Any) -> None:
     assert found > examples(80) // 8
 
 
+@pytest.mark.slow
 @each(
     "query",
     [
@@ -90,6 +92,7 @@ def test_views_can_be_used_again_and_again(query: str, session: Session, whole: 
     assert rows(session, query) == whole.sql(query).fetchall()
 
 
+@pytest.mark.slow
 def test_what_is_read(directory: Path) -> None:
     opened: list[str] = []
     init = Segment.__init__
@@ -123,6 +126,7 @@ def test_what_is_read(directory: Path) -> None:
     assert request.start_timestamp == TIME + 85_000
 
 
+@pytest.mark.slow
 @each(
     "query",
     [
@@ -206,6 +210,7 @@ def test_typed_views(topic: str, query: str) -> None:
     assert found
 
 
+@pytest.mark.slow
 def test_typed_views_of_the_command() -> None:
     query = "SELECT value_error AS e, count(*) AS n FROM bad GROUP BY ALL ORDER BY ALL"
     found = run("sql", KARAPACE, query, "--value", "decode", "--format", "json")
@@ -217,6 +222,7 @@ def test_typed_views_of_the_command() -> None:
         assert refused.exit_code == 2, arguments
 
 
+@pytest.mark.slow
 def test_names_that_differ_in_case_and_times_beyond_duckdb(tmp_path: Path) -> None:
     for topic in ("Orders", "orders", "oRDERS"):
         folder = tmp_path / "logs" / f"{topic}-0"
@@ -252,6 +258,7 @@ def test_names_that_differ_in_case_and_times_beyond_duckdb(tmp_path: Path) -> No
     assert "is ambiguous" in found.stderr
 
 
+@pytest.mark.slow
 def test_the_names_of_views_meet_no_topic(tmp_path: Path) -> None:
     """DuckDB says which topic each view has: the value of a record is the name of its topic."""
     topics = ("a_b", "A_b", "A_B_1", "a_b_2", "a-b", "other")
@@ -266,6 +273,7 @@ def test_the_names_of_views_meet_no_topic(tmp_path: Path) -> None:
             assert rows(session, f'SELECT text(value) FROM "{view}"') == [(topic,)]
 
 
+@pytest.mark.slow
 def test_damage_and_what_is_missing(tmp_path: Path) -> None:
     path = tmp_path / "topic-0"
     path.mkdir()
@@ -296,6 +304,7 @@ def text(data: bytes | None) -> str | None:
         return None
 
 
+@pytest.mark.slow
 def test_output(directory: Path, tmp_path: Path) -> None:
     query = (
         'SELECT partition, "offset", text(key) AS key FROM orders WHERE "offset" < 3 ORDER BY ALL'
@@ -326,6 +335,7 @@ def test_output(directory: Path, tmp_path: Path) -> None:
 HEADERS = golden("4.3.1", "headers-0")
 
 
+@pytest.mark.slow
 def test_json_says_the_same_of_a_column_under_any_name() -> None:
     """A column of a query is what it is by its type: ``timestamp`` and ``headers`` are words."""
     query = 'SELECT timestamp, timestamp AS at FROM headers ORDER BY "offset"'
@@ -349,6 +359,7 @@ def test_csv_says_that_it_has_no_headers() -> None:
     assert found.stdout.splitlines()[0] == '"offset"'
 
 
+@pytest.mark.slow
 def test_bytes_in_lists_are_shown_as_in_json() -> None:
     query = 'SELECT headers FROM headers ORDER BY "offset" LIMIT 2'
     first, second = lines(run("sql", HEADERS, query, "--format", "json"))
@@ -374,6 +385,7 @@ def test_the_work_grows_as_partitions_do(query: str, tmp_path: Path) -> None:
     assert work[1] < 2.2 * work[0], work
 
 
+@pytest.mark.slow
 def test_a_view_of_batches() -> None:
     """The table of the library, with the records of compressed messages too."""
     root = GOLDEN / "4.3.1" / "logs"
@@ -406,6 +418,7 @@ def test_a_view_of_batches() -> None:
 TIMES = ("base_timestamp", "max_timestamp", "delete_horizon")
 
 
+@pytest.mark.slow
 def test_a_topic_may_be_named_batches(tmp_path: Path) -> None:
     for name in ("Batches", "batches_1", "orders"):
         shutil.copytree(GOLDEN / "4.3.1" / "logs" / "plain-0", tmp_path / f"{name}-0")

@@ -142,6 +142,7 @@ def test_a_number_that_kafka_does_not_know_is_shown_with_it() -> None:
     assert other == {"resource_type": "UNKNOWN(3)", "name": "n"}
 
 
+@pytest.mark.slow
 def test_a_torn_snapshot_is_said_and_not_taken_for_a_whole_one(tmp_path: Path) -> None:
     """An older snapshot and the log give the same; without these, the state is not proven."""
     source = GOLDEN / "4.3.1" / "logs" / "__cluster_metadata-0"

@@ -53,6 +53,7 @@ def test_each_record_after_the_snapshot_can_be_left_out() -> None:
     assert changed > 5, "the log has records that change something"
 
 
+@pytest.mark.slow
 def test_edits_are_applied_and_read_back(tmp_path: Path) -> None:
     log = ks.Partition(LOG)
     topics = read_cluster(log).image.items[ClusterKind.TOPIC]
@@ -125,6 +126,7 @@ def test_a_text_with_a_line_separator_is_one_line(tmp_path: Path) -> None:
     assert (code, output.count("retention.ms")) == (0, 1), output
 
 
+@pytest.mark.slow
 def test_a_log_that_lacks_its_end_is_said(tmp_path: Path) -> None:
     """With edits too, as without."""
     work = Path(shutil.copytree(LOG, tmp_path / LOG.name))

@@ -7,6 +7,8 @@ import re
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from kafkaspec.files.checkpoints import meta_properties
 from tests.cli.helpers import run
 
@@ -37,6 +39,7 @@ def _lines(folder: str, *options: str) -> dict[str, list[dict[str, Any]]]:
     return found
 
 
+@pytest.mark.slow
 def test_a_formatted_node_is_what_its_zero_checkpoint_says() -> None:
     lines = _lines("formatted")
     (head,) = lines["cluster"]

@@ -67,6 +67,7 @@ def _latest(logs: Path, topic: str, kind: str) -> dict[str, Any]:
     return left
 
 
+@pytest.mark.slow
 def test_committed_offsets_are_the_last_that_the_dump_tool_shows() -> None:
     compared = 0
     for logs in json_folders("__consumer_offsets"):

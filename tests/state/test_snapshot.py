@@ -38,6 +38,7 @@ def test_a_written_snapshot_has_the_state_of_the_log(tmp_path: Path) -> None:
         assert {batch.partition_leader_epoch for batch in ks.Segment(written).batches()} == {3}
 
 
+@pytest.mark.slow
 def test_records_are_those_of_kafkas_own_snapshots() -> None:
     """Byte for byte, but for versions that depend on the level, and for maps, which have no order.
 

@@ -103,6 +103,7 @@ def test_a_record_without_a_rule_is_shown_by_its_fields(tmp_path: Path) -> None:
     assert "+ other record=RemoveFeatureLevelRecord name=old.feature" in shown
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("topic", "command"),
     [
@@ -135,6 +136,7 @@ def test_an_unknown_tag_of_a_commit_is_shown(tmp_path: Path) -> None:
     assert lines["offset"]["offset"] == 0
 
 
+@pytest.mark.slow
 def test_records_of_groups_without_a_table_are_the_last_that_the_dump_tool_shows() -> None:
     """Each key of each type is in a table or among the other records, and none is silent."""
     compared = set()
@@ -218,6 +220,7 @@ def test_the_removal_of_a_partition_is_shown(tmp_path: Path) -> None:
     assert line["value"]["topic_id_partition"]["name"] == "t"
 
 
+@pytest.mark.slow
 def test_a_key_for_compaction_alone_is_shown_as_its_bytes(tmp_path: Path) -> None:
     """Brokers read the values of the topic alone; a key in __cluster_metadata they refuse."""
     records = [(_KEY, _update(0, start=True)), (_KEY, None)]

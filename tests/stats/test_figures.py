@@ -137,6 +137,7 @@ def ks_timeline(directory: Path) -> dict[str, int]:
     return dict(+found)
 
 
+@pytest.mark.slow
 def test_gaps_are_those_of_compaction() -> None:
     directory = GOLDEN / "4.3.1/logs/compacted-0"
     figures = figures_of(directory)

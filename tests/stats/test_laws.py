@@ -51,6 +51,7 @@ def tree(parts: list[StatsTables], chance: random.Random) -> StatsTables:
     return merged(left)
 
 
+@pytest.mark.slow
 def test_merging_is_associative_and_free_of_order() -> None:
     logs = GOLDEN / "4.3.1" / "logs"
     names = ("segments-0", "transactions-segments-0", "compacted-gzip-0", "codec-mixed-0")
@@ -65,6 +66,7 @@ def test_merging_is_associative_and_free_of_order() -> None:
     assert all(merged([nothing, expected])[name].equals(expected[name]) for name in TABLES)
 
 
+@pytest.mark.slow
 def test_units_give_together_what_they_give_alone(tmp_path: Path) -> None:
     """Also those that are damaged, compressed, or of old formats."""
     logs = [path for path in sorted(GOLDEN.glob("*/logs/*-0")) if any(path.glob("*.log"))]
@@ -92,6 +94,7 @@ def test_processes_give_the_figures_of_one() -> None:
     assert one.partitions == three.partitions
 
 
+@pytest.mark.slow
 def test_buckets_of_time_become_wider_the_same_way() -> None:
     chance = random.Random(3)
     place = ("/x-0", "x", 0)
@@ -137,6 +140,7 @@ def test_different_keys_are_counted_exactly_or_within_bounds() -> None:
     assert outside <= 1
 
 
+@pytest.mark.slow
 def test_the_heaviest_keys_are_within_bounds() -> None:
     chance = np.random.default_rng(5)
     numbers = np.concatenate([chance.zipf(1.3, 60_000), chance.integers(0, 1 << 40, 60_000)])
@@ -182,6 +186,7 @@ def test_hashes_are_the_same_with_and_without_the_extension() -> None:
     assert found[7] == int.from_bytes(hashlib.md5(b"k" * 1000).digest()[:8], "little")
 
 
+@pytest.mark.slow
 def test_steps_back_between_segments_count(tmp_path: Path) -> None:
     stamps = [5000, 6000, 5500, 7000, 6900, 100, 9000]
     directory = tmp_path / "t-0"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.structure.packages import PACKAGES, arrows, pages
 from tests.structure.source import ROOT
 
@@ -14,6 +16,7 @@ def test_every_package_is_listed() -> None:
     assert {package.name for package in PACKAGES} == folders - LEAVES
 
 
+@pytest.mark.slow
 def test_the_pages_show_the_list_and_the_imports() -> None:
     """Repair them with: python -m tests.structure.packages"""
     for page, text in pages().items():

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+import pytest
+
 from kafkaspec.broker.profiles import DEFAULT_PROFILE, NEWEST
 from kafkaspec.dumplog import options as dumps
 from kafkaspec.layout.kinds import CURRENT
@@ -61,6 +63,7 @@ ALLOWED = {
 }
 
 
+@pytest.mark.slow
 def test_no_number_of_a_layout_is_typed() -> None:
     found = {
         text

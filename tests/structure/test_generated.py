@@ -32,6 +32,7 @@ def test_git_keeps_no_symbolic_link() -> None:
     assert [line for line in kept.splitlines() if line.startswith("120000")] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["directory", "PYTHONPATH"])
 def test_another_checkout_has_its_own_generated_code(tmp_path: Path, how: str) -> None:
     """Never that of the installed one: the two may differ."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+import pytest
+
 from kafkaspec.layout import names
 from tests.structure.source import ROOT, trees, walk
 
@@ -60,6 +62,7 @@ def asks_a_codec(tree: ast.Module) -> bool:
     )
 
 
+@pytest.mark.slow
 def test_one_class_is_a_table_of_headers() -> None:
     found = [
         (path.relative_to(ROOT).as_posix(), name)
@@ -69,12 +72,14 @@ def test_one_class_is_a_table_of_headers() -> None:
     assert found == [(TABLE, "HeaderTable")]
 
 
+@pytest.mark.slow
 def test_one_module_has_a_codec_scan_entries() -> None:
     found = {path.relative_to(ROOT).as_posix() for path, tree in trees("kafkaspec").items()
              if asks_a_codec(tree)}  # fmt: skip
     assert found == {WALKS}
 
 
+@pytest.mark.slow
 def test_one_module_knows_the_scan_of_a_codec() -> None:
     found = {
         path.relative_to(ROOT).as_posix()

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from itertools import accumulate
 
+import pytest
+
 from tests.structure.packages import PACKAGES
 from tests.structure.source import CODE, ROOT, Module, circles, modules
 
@@ -168,6 +170,7 @@ def edges() -> Iterator[tuple[Module, str]]:
             yield module, item.full
 
 
+@pytest.mark.slow
 def test_all_of_the_code_is_looked_at() -> None:
     assert {name.split(".")[0] for name in modules()} == set(CODE)
     assert {layer(name) for name in modules()} == {None, *range(len(LAYERS))}
@@ -175,6 +178,7 @@ def test_all_of_the_code_is_looked_at() -> None:
     assert homeless == set()
 
 
+@pytest.mark.slow
 def test_nothing_imports_upwards() -> None:
     upward = [
         f"{module.name} imports {name}"
@@ -210,6 +214,7 @@ def test_no_circles_in_c() -> None:
     assert circles(graph) == set()
 
 
+@pytest.mark.slow
 def test_nothing_imports_the_private_parts_of_another_package() -> None:
     guilty = []
     for module, name in edges():
@@ -225,6 +230,7 @@ def test_nothing_imports_the_private_parts_of_another_package() -> None:
     assert guilty == []
 
 
+@pytest.mark.slow
 def test_targets_of_the_generator_share_facts_only() -> None:
     found = {
         (own, other)
@@ -274,6 +280,7 @@ def test_functions_import_only_what_has_a_reason() -> None:
     assert set(DEFERRED) - used == set()
 
 
+@pytest.mark.slow
 def test_every_generated_file_says_so_in_its_first_line() -> None:
     silent = [
         str(path.relative_to(ROOT))

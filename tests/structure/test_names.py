@@ -6,6 +6,8 @@ import ast
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 
+import pytest
+
 from tests.structure.source import module_name, trees
 
 SHARED = {
@@ -59,6 +61,7 @@ def shared(modules: dict[str, ast.Module]) -> dict[str, list[str]]:
     return {name: homes for name, homes in found.items() if len(homes) > 1}
 
 
+@pytest.mark.slow
 def test_a_type_has_its_own_name() -> None:
     found = shared({module_name(path): tree for path, tree in trees("kafkaspec").items()})
     assert {name: homes for name, homes in found.items() if name not in SHARED} == {}

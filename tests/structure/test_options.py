@@ -213,6 +213,7 @@ DEFINED = {"policy.py", "log/options.py", "conversion/options.py"}
 """The modules with the definitions, and the words that these take."""
 
 
+@pytest.mark.slow
 def test_the_words_of_an_option_of_the_library_are_written_once() -> None:
     """A command takes them from the definition, so that a word is added in one place."""
     known = {frozenset(words_of(kind)) for kind, _ in LIBRARY.values()}
@@ -226,6 +227,7 @@ def test_the_words_of_an_option_of_the_library_are_written_once() -> None:
     assert second == []
 
 
+@pytest.mark.slow
 def test_the_log_start_has_one_default() -> None:
     second = [
         f"{path.relative_to(ROOT)}: {ast.unparse(value)}"
@@ -286,6 +288,7 @@ def definitions() -> dict[str, str]:
     return {name: text for name, text in found.items() if name}
 
 
+@pytest.mark.slow
 def test_an_option_of_the_library_is_never_declared_by_hand() -> None:
     """The command takes type, name and help from its definition, under no other name."""
     known = definitions()
@@ -297,6 +300,7 @@ def test_an_option_of_the_library_is_never_declared_by_hand() -> None:
             assert names.get(text, name) == name, f"{command} {name}: it is {names[text]}"
 
 
+@pytest.mark.slow
 def test_an_option_is_declared_once() -> None:
     """Commands with one option share its declaration; where its type differs, it is another one."""
     others = {key.partition(":")[0] for key in OTHER_TYPE}

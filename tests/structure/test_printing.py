@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 
+import pytest
+
 from tests.structure.source import ROOT, trees, walk
 
 PRINTER = "kafkaspec/cli/console.py"
@@ -42,6 +44,7 @@ def found(tree: ast.Module) -> set[str]:
     return names
 
 
+@pytest.mark.slow
 def test_nothing_prints_around_the_one_place() -> None:
     wrong = []
     for path, tree in trees("kafkaspec").items():

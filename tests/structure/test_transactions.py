@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import ast
 
+import pytest
+
 from tests.structure.source import ROOT, trees, walk
 
 _TYPE = "kafkaspec/log/control.py"
 _WRITERS = {
     "kafkaspec/forensics/salvage/additions.py": "chooses a type, and writes it",
+    "kafkaspec/forensics/transactions.py": "says which of them the state of a coordinator means",
 }
 _READERS = {
     "kafkaspec/log/markers.py": "reads the markers of a table, each different one once",
@@ -37,11 +40,13 @@ def _ends(node: ast.AST) -> bool:
     return False
 
 
+@pytest.mark.slow
 def test_one_function_says_whether_a_marker_aborts() -> None:
     found = {path for path, tree in _sources().items() if any(map(_ends, walk(tree)))}
     assert found == {_TYPE, *_WRITERS}, "ask ControlRecord.aborts"
 
 
+@pytest.mark.slow
 def test_markers_are_read_in_one_place() -> None:
     found = {
         path
@@ -55,6 +60,7 @@ def test_markers_are_read_in_one_place() -> None:
     assert found == set(_READERS), "ask kafkaspec.log.markers.markers"
 
 
+@pytest.mark.slow
 def test_no_other_class_follows_transactions() -> None:
     found = set()
     for path, tree in _sources().items():

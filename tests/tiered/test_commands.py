@@ -66,6 +66,7 @@ def test_verify_finds_the_local_tier_clean(place: Path) -> None:
     assert found.totals.records == 24
 
 
+@pytest.mark.slow
 def test_verify_names_a_changed_chunk(tmp_path: Path) -> None:
     place = copied(tmp_path, "encrypted")
     log = next(place.rglob("segments-*/0/00000000000000000012-*.log"))
@@ -80,6 +81,7 @@ def test_verify_names_a_changed_chunk(tmp_path: Path) -> None:
     assert any(row["message"].startswith(expected) for row in found), found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", [["dump"], ["dump", "--batches"], ["find", "--offset", "20"]])
 @pytest.mark.parametrize("setting", ["encrypted", "plain"])
 def test_commands_print_what_they_print_of_the_local_log(
@@ -92,6 +94,7 @@ def test_commands_print_what_they_print_of_the_local_log(
     assert rows(here) == [json.loads(line) for line in shown.splitlines()]
 
 
+@pytest.mark.slow
 def test_convert_writes_what_it_writes_of_the_local_log(local: Path, tmp_path: Path) -> None:
     for place, out in ((local, "one"), (AIVEN / "encrypted", "two")):
         assert run("convert", place, "-o", tmp_path / out).exit_code == 0
@@ -108,6 +111,7 @@ def test_export_writes_the_records_of_the_local_log(local: Path, tmp_path: Path)
     assert (tmp_path / "one.jsonl").read_bytes() == (tmp_path / "two.jsonl").read_bytes()
 
 
+@pytest.mark.slow
 def test_explain_shows_an_object_as_the_segment(local: Path) -> None:
     log = next((AIVEN / "encrypted").rglob("segments-*/0/00000000000000000012-*.log"))
     original = local / "segments-0" / f"{12:020d}.log"
@@ -116,6 +120,7 @@ def test_explain_shows_an_object_as_the_segment(local: Path) -> None:
     assert one.stdout.splitlines()[1:] == two.stdout.splitlines()[1:]
 
 
+@pytest.mark.slow
 def test_a_shown_path_can_be_given_again() -> None:
     place = as_path(f"tiered://{AIVEN / 'zstd'}!/segments-0/{24:020d}.log")
     for command in (["dump"], ["verify"], ["explain"]):
@@ -141,6 +146,7 @@ def memory() -> Iterator[Any]:
     files.pseudo_dirs[:] = [""]
 
 
+@pytest.mark.slow
 def test_url_of_a_bucket(memory: Any, local: Path) -> None:
     for source, name in ((AIVEN / "encrypted", "aiven"), (KAFKA[-1], "kafka")):
         memory.put(str(source), f"/{name}", recursive=True)
@@ -154,6 +160,7 @@ def test_url_of_a_bucket(memory: Any, local: Path) -> None:
         ks.open("memory://")
 
 
+@pytest.mark.slow
 def test_verify_of_a_url_finds_what_it_finds_locally(memory: Any) -> None:
     unclean = GOLDEN / "3.9.2" / "unclean" / "logs"
     memory.put(str(unclean), "/unclean", recursive=True)
@@ -211,6 +218,7 @@ def test_the_data_source_of_spark(local: Path) -> None:
     assert len(table(next((folder / "0").glob("*.log")), columns)) == 12
 
 
+@pytest.mark.slow
 def test_hostile_names_are_escaped(tmp_path: Path) -> None:
     place = copied(tmp_path, "zstd")
     topic = next(place.glob("segments-*"))

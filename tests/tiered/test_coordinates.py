@@ -113,6 +113,7 @@ def test_the_batches_of_brokers_come_back(header: bytes, tmp_path: Path) -> None
                 assert list(partition.records()) == list(real.records(log_start="ignore"))
 
 
+@pytest.mark.slow
 def test_converted_partitions_are_the_brokers(tmp_path: Path) -> None:
     path = listed(tmp_path, objects(tmp_path))
     code, text = command("convert", path, "-o", tmp_path / "out")
@@ -123,6 +124,7 @@ def test_converted_partitions_are_the_brokers(tmp_path: Path) -> None:
     assert ks.verify(tmp_path / "out").clean
 
 
+@pytest.mark.slow
 def test_commands_take_the_list(tmp_path: Path) -> None:
     path = listed(tmp_path, objects(tmp_path))
     code, text = command("verify", path)

@@ -94,6 +94,7 @@ def test_a_changed_index_is_named(tmp_path: Path) -> None:
     assert (found.path, found.reason) == ("/timestamp", Reason.CHECKSUM_MISMATCH)
 
 
+@pytest.mark.slow
 def test_another_key_is_refused(tmp_path: Path) -> None:
     rsa = pytest.importorskip("cryptography.hazmat.primitives.asymmetric.rsa")
     serialization = pytest.importorskip("cryptography.hazmat.primitives.serialization")

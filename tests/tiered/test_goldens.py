@@ -47,6 +47,7 @@ def test_files_of_the_plugin_are_the_local_files(setting: str) -> None:
     assert segments == 9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("setting", SETTINGS)
 def test_records_and_look_ups_are_those_of_the_local_log(setting: str) -> None:
     with opened(AIVEN / setting) as log:
@@ -142,6 +143,7 @@ def test_an_encrypted_log_is_listed_without_its_key_and_not_read(
         assert str(error.value.file).endswith(".rsm-manifest")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["{}", "golden={}", "other=/nowhere{sep}golden={}"])
 def test_the_environment_names_keys(monkeypatch: pytest.MonkeyPatch, form: str) -> None:
     monkeypatch.setenv(VARIABLE, form.format(KEY, sep=os.pathsep))

@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from tests.cli.helpers import run
 from tests.values.test_typed import CONFLUENT, KARAPACE, table
 
 
+@pytest.mark.slow
 def test_dump_shows_what_is_decoded() -> None:
     result = run("dump", KARAPACE / "bad-0", "--value", "decode", "--format", "json")
     assert result.exit_code == 1
@@ -23,6 +26,7 @@ def test_dump_shows_what_is_decoded() -> None:
     assert len(text.stdout.splitlines()) == 3
 
 
+@pytest.mark.slow
 def test_dump_of_a_topic_of_a_directory_where_a_field_is() -> None:
     command = ["--topic", "orders", "--value", "decode", "--where", "value.qty > 14"]
     result = run("dump", KARAPACE, *command, "--format", "json")
@@ -66,6 +70,7 @@ def test_wrong_use() -> None:
         assert text in result.stderr, (command, result.stderr)
 
 
+@pytest.mark.slow
 def test_views_are_typed_where_schemas_are() -> None:
     query = "SELECT value.name AS name FROM people ORDER BY 1"
     result = run("sql", CONFLUENT, query, "--format", "json")

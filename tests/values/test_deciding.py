@@ -42,6 +42,7 @@ def hundred(damaged: int = 1) -> list[bytes]:
     return rows + [framed(1, b"\x02")] * damaged  # the long 1, and no text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("own", ["orders-value", ":.shop:orders-value"])
 @pytest.mark.parametrize("damaged", [0, 1, 60, 99])
 def test_the_context_of_the_topics_own_subject_wins(tmp_path: Path, own: str, damaged: int) -> None:
@@ -75,6 +76,7 @@ def test_without_a_subject_of_its_own_the_default_context_wins(tmp_path: Path) -
     assert rows[99] is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("schemas", "value", "said"),
     [

@@ -71,6 +71,7 @@ def seen(
             yield place, shown(value, pool.FindMessageTypeByName(name.as_py()))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("topic", TOPICS)
 def test_values_are_what_was_written(topic: str) -> None:
     home, _, name = topic.partition("/")

@@ -30,6 +30,7 @@ def test_a_file_has_the_values_of_the_stream(topic: str, suffix: str, tmp_path: 
     assert str(found.to_pylist()) == str(wanted.to_pylist())  # as text: NaN is not NaN
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("topic", TOPICS)
 def test_lines_are_json(topic: str, tmp_path: Path) -> None:
     out = tmp_path / "out.jsonl"
@@ -63,6 +64,7 @@ def test_csv_has_no_structs(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_folders_by_topic_day_and_schema(tmp_path: Path) -> None:
     """Another library reads the folders, and finds every row in the one where it belongs."""
     out = tmp_path / "out"

@@ -129,6 +129,7 @@ def test_several_types_of_records_are_fields_of_a_struct() -> None:
         assert row["value"] == {"Click": None, "Login": None} | {name: wanted["value"]}
 
 
+@pytest.mark.slow
 def test_messages_have_their_names() -> None:
     rows = table(KARAPACE / "proto-mixed-0").to_pylist()
     names = [wanted["message"] for wanted in expected("karapace/proto-mixed")]
@@ -221,6 +222,7 @@ def test_formats_that_need_headers() -> None:
         table(KARAPACE / "cloudevents-0", value="bytes", key="cloudevents")
 
 
+@pytest.mark.slow
 def test_envelopes_become_rows() -> None:
     """Each is the row after the change, or before it if that deletes."""
     whole = table(KARAPACE / "debezium-0", value="auto").to_pylist()
@@ -248,6 +250,7 @@ def test_passwords_of_connect_are_not_shown_unless_asked_for(tmp_path: Path) -> 
     assert "geheim" in str(table(log, value="bytes").to_pylist())  # as they are
 
 
+@pytest.mark.slow
 def test_conditions_on_fields() -> None:
     found = table(KARAPACE / "orders-0", columns=["offset"], where="value.qty > 14 and offset < 9")
     wanted = [
@@ -262,6 +265,7 @@ def test_conditions_on_fields() -> None:
         table(KARAPACE / "orders-0", where="value.nothing = 1")
 
 
+@pytest.mark.slow
 def test_values_of_an_array(tmp_path: Path) -> None:
     """With frames and schemas, with a schema alone, and in a format without one."""
     values = ks.open(KARAPACE / "orders-0").to_arrow(["value"], layout="binary")["value"]
@@ -311,6 +315,7 @@ def test_schemas_that_a_registry_gives_are_taken() -> None:
     assert typed[0].equals(typed[1])
 
 
+@pytest.mark.slow
 def test_messages_read_as_another_version() -> None:
     """The schema that is named has to have the messages that rows name."""
     schema = ks.SchemaLog.open(KARAPACE).by_id(14)
@@ -319,6 +324,7 @@ def test_messages_read_as_another_version() -> None:
     assert found["value"].equals(table(KARAPACE / "proto-mixed-0")["value"])
 
 
+@pytest.mark.slow
 def test_a_proto_file_with_imports() -> None:
     """They are found from a folder around it; frames say which message a row is."""
     file = DATA / "karapace" / "protos" / "shop" / "order.proto"
@@ -344,6 +350,7 @@ def test_what_the_registry_lost_is_said(tmp_path: Path) -> None:
     assert "at byte 4879: the last 121 bytes" in problem
 
 
+@pytest.mark.slow
 def test_messages_with_their_names_before_them(tmp_path: Path) -> None:
     """As Apicurio writes them: the id, then a delimited message with the name."""
     log = tmp_path / "proto-orders-0"

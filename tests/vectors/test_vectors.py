@@ -68,6 +68,7 @@ def test_there_are_vectors_of_every_kind() -> None:
     assert len(names) == len(set(names)) > 500
 
 
+@pytest.mark.slow
 @each("vector", ACCEPTED, name)
 def test_accepted(codec: Codec, vector: dict[str, Any]) -> None:
     value, end = parse(codec, vector)
@@ -101,6 +102,7 @@ def test_rejected_inside_of_a_larger_buffer(codec: Codec, vector: dict[str, Any]
     assert found == (reason, vector["path"], vector["offset"] + 5), vector["why"]
 
 
+@pytest.mark.slow
 @each("vector", CANONICAL, name)
 def test_canonical_bytes_are_written_again(codec: Codec, vector: dict[str, Any]) -> None:
     value, end = parse(codec, vector)

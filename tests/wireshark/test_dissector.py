@@ -158,6 +158,7 @@ def _fields(source: Path, *names: str, options: Iterable[str] = ()) -> list[list
     return [line.split("\t") for line in done.stdout.decode().splitlines()]
 
 
+@pytest.mark.slow
 def test_a_segment_is_opened_entry_by_entry() -> None:
     (path,) = (GOLDEN / "4.4.0" / "logs" / "headers-0").glob("*.log")
     found = _fields(path, "kafkaspec.position", "kafkaspec.recordbatch.record.offset")

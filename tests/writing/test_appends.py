@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
 
+import pytest
+
 import kafkaspec as ks
 from tests import goldens
 from tests.loops import each
@@ -59,6 +61,7 @@ def legacy() -> list[Path]:
     ]
 
 
+@pytest.mark.slow
 @each("path", legacy(), goldens.label)
 def test_the_requests_of_a_producer(path: Path, tmp_path: Path) -> None:
     version = path.parts[-3]

@@ -51,6 +51,7 @@ def appends(draw: st.DrawFn, magic: int) -> list[list[Record]]:
     return found
 
 
+@pytest.mark.slow
 @SETTINGS
 @given(st.data())
 def test_appended_records_can_be_read_and_no_check_finds_anything(data: st.DataObject) -> None:
@@ -119,6 +120,7 @@ def check_segment(segment: ks.Segment, limit: int, segment_ms: int, by_time: boo
         assert segment.size <= limit
 
 
+@pytest.mark.slow
 @SETTINGS
 @given(st.data())
 def test_rebuilding_gives_what_was_written(data: st.DataObject) -> None:
@@ -148,6 +150,7 @@ def test_rebuilding_gives_what_was_written(data: st.DataObject) -> None:
         assert report.is_sound
 
 
+@pytest.mark.slow
 @SETTINGS
 @given(st.data())
 def test_one_piece_or_many_is_the_same(data: st.DataObject) -> None:

@@ -278,6 +278,7 @@ _HOLDING = """
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="the other process is killed by a signal")
 def test_the_next_run_removes_what_a_killed_run_left_and_nothing_else(logs: Path) -> None:
     home = logs.parent
@@ -387,6 +388,7 @@ def _outputs(logs: Path) -> Iterator[tuple[Path, Path]]:
     yield logs, beside / "elsewhere"
 
 
+@pytest.mark.slow
 def test_no_writer_touches_its_input(logs: Path) -> None:
     for source, out in _outputs(logs):
         before = fingerprint(logs.parent)

@@ -124,6 +124,7 @@ def test_the_compared_files_are_written(tmp_path: Path) -> None:
         assert item.read_bytes() == (path / item.name).read_bytes()
 
 
+@pytest.mark.slow
 def test_a_log_directory_keeps_its_shape(tmp_path: Path) -> None:
     logs = goldens.GOLDEN / "4.3.1/logs"
     before = {item: item.stat().st_mtime_ns for item in logs.rglob("*")}
@@ -356,6 +357,7 @@ def test_an_emptied_transaction_index_is_that_of_a_broker(tmp_path: Path) -> Non
     assert (file.comparison, "empties the file" in file.why) == (Comparison.NOT_MADE, True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["4.3.1/logs/transactions-0", "2.8.2/logs/format-mixed-gzip-0"])
 def test_hostile_logs_end_where_they_are_broken(name: str, tmp_path: Path) -> None:
     source = next((goldens.GOLDEN / name).glob("*.log"))
@@ -402,6 +404,7 @@ def test_a_marker_that_cannot_be_read_ends_the_log(tmp_path: Path) -> None:
         assert writer.next_offset == 1
 
 
+@pytest.mark.slow
 def test_jobs_change_nothing(tmp_path: Path) -> None:
     """Reports and files of a log directory, with a partition that cannot be read."""
     logs = tmp_path / "logs"

@@ -100,6 +100,7 @@ def test_meta_properties_round_trip(properties: MetaProperties) -> None:
     assert meta_properties.parse(meta_properties.serialize(properties)) == properties
 
 
+@pytest.mark.slow
 @given(
     st.one_of(
         st.builds(

@@ -55,6 +55,7 @@ def test_fields(line: str, expected: list[str]) -> None:
     assert [piece.text for piece in fields(TextPiece(line, 0, 1))] == expected
 
 
+@pytest.mark.slow
 @given(st.text(max_size=50).filter(lambda text: not re.search("[\r\n]", text)))
 def test_fields_lie_where_they_say(line: str) -> None:
     data = line.encode()

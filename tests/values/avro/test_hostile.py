@@ -97,6 +97,7 @@ _GOOD = (
 )
 
 
+@pytest.mark.slow
 @each("schema,payload,code", _BAD)
 def test_bad_rows(schema: Any, payload: bytes, code: Code) -> None:
     """Alone, and within many."""
@@ -146,6 +147,7 @@ def test_depth() -> None:
     assert _decode(_LIST, [b"\2" * 100_000], wide).failures[0].code == Code.DEPTH
 
 
+@pytest.mark.slow
 def test_output_is_bounded() -> None:
     """A row of few bytes may be large as columns: defaults, and nulls of wide records."""
     options = Options(bounds=Bounds(output_bytes=1 << 20))
@@ -222,6 +224,7 @@ _SCHEMAS = (
 )
 
 
+@pytest.mark.slow
 @each("text,reason", _SCHEMAS)
 def test_bad_schemas(text: str, reason: str) -> None:
     definition = Definition(SchemaType.AVRO, text)

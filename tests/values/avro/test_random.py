@@ -7,6 +7,7 @@ from random import Random
 from typing import Any
 
 import pyarrow as pa
+import pytest
 
 from kafkaspec.values.avro import compile_avro
 from kafkaspec.values.decoded import Decoded, Decoder, Failure
@@ -37,6 +38,7 @@ def _definition(schema: Any) -> Definition:
     return Definition(SchemaType.AVRO, text(schema))
 
 
+@pytest.mark.slow
 @each("seed", range(examples(200)))
 def test_values(seed: int) -> None:
     maker = Maker(seed)
@@ -54,6 +56,7 @@ def test_values(seed: int) -> None:
     assert Shown(definition).rows(exact.values) == [shown for _, shown in made]
 
 
+@pytest.mark.slow
 @each("seed", range(examples(100)))
 def test_evolution_both_ways(seed: int) -> None:
     maker = Maker(seed)
@@ -64,6 +67,7 @@ def test_evolution_both_ways(seed: int) -> None:
     _both_ways(decoder, payloads, reader)
 
 
+@pytest.mark.slow
 @each("seed", range(examples(60)))
 def test_bounds_both_ways(seed: int) -> None:
     maker = Maker(seed)
@@ -76,6 +80,7 @@ def test_bounds_both_ways(seed: int) -> None:
         _both_ways(decoder, payloads, reader)
 
 
+@pytest.mark.slow
 @each("seed", range(examples(100)))
 def test_damage_both_ways(seed: int) -> None:
     """Damaged rows fail alike, or have the same value; all others keep theirs."""

@@ -150,6 +150,7 @@ def test_damaged_rows() -> None:
         assert repr(decoded.values.to_pylist()[1:-1]) == repr([value for value, _ in good])
 
 
+@pytest.mark.slow
 def test_random_bytes() -> None:
     """Whatever the bytes are, no format raises an error, and laws hold for each row."""
     random = Random(5)

@@ -151,6 +151,7 @@ def test_schemas_beyond_limits() -> None:
         _compiled({"title": "x" * 1000}, Options(bounds=Bounds(schema_bytes=1000)))
 
 
+@pytest.mark.slow
 def test_random_rows() -> None:
     """Rows are what the table of types says, in columns and one by one."""
     others = 0

@@ -104,6 +104,7 @@ def test_each_type_has_its_column() -> None:
     assert read(schema, "M", b"", None)[1] is None
 
 
+@pytest.mark.slow
 def test_unknown_enum_numbers_aliases_and_numbers_instead_of_names() -> None:
     schema = proto3(
         "enum E { option allow_alias = true; A = 0; B = 1; ALSO_B = 1; N = -2; }\n"
@@ -201,6 +202,7 @@ def test_unknown_fields_on_request() -> None:
     ]
 
 
+@pytest.mark.slow
 def test_what_is_deeper_than_the_levels_asked_for_is_json() -> None:
     schema = proto3("message T { int32 v = 1; repeated T children = 2; }")
     with pytest.raises(SchemaError, match="T holds itself"):
@@ -215,6 +217,7 @@ def test_what_is_deeper_than_the_levels_asked_for_is_json() -> None:
     ]
 
 
+@pytest.mark.slow
 def test_structs_are_json_text() -> None:
     schema = proto3(IMPORTS + "message M { google.protobuf.Value v = 1; }")
     message = official(schema, "M")
@@ -229,6 +232,7 @@ def test_structs_are_json_text() -> None:
     assert [json.loads(row["v"]) for row in found[1:]] == [*values, None, "Infinity"]
 
 
+@pytest.mark.slow
 def test_times_outside_of_what_they_may_be_are_failures() -> None:
     schema = proto3(
         IMPORTS + "message M { google.protobuf.Timestamp t = 1; google.protobuf.Duration d = 2; }"
@@ -272,6 +276,7 @@ def test_missing_required_fields_are_failures() -> None:
         }
 
 
+@pytest.mark.slow
 def test_a_reader_takes_fields_by_their_numbers() -> None:
     old = proto3("message M { int32 a = 1; string b = 2; int32 gone = 3; }")
     new = proto3("message M { int64 renamed = 1; string b = 2; repeated string more = 4; }")
@@ -294,6 +299,7 @@ def test_field_names_that_python_uses_otherwise() -> None:
     ]
 
 
+@pytest.mark.slow
 def test_karapace_writes_maps_as_lists_of_entries() -> None:
     entries = "message ByDayEntry { int64 key = 1; string value = 2; }"
     schema = proto3(f"message M {{ repeated .M.ByDayEntry by_day = 1; {entries} }}")
@@ -311,6 +317,7 @@ def test_karapace_writes_maps_as_lists_of_entries() -> None:
     assert pa.types.is_list(compile_protobuf(schema, "M").type[0].type)
 
 
+@pytest.mark.slow
 def test_editions() -> None:
     schema = proto(
         'edition = "2023";\n'

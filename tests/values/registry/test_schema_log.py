@@ -146,6 +146,7 @@ def test_fingerprints_are_those_of_the_library() -> None:
     assert compared > 8
 
 
+@pytest.mark.slow
 def test_fingerprints_of_random_schemas_are_those_of_fastavro(tmp_path: Path) -> None:
     texts = [made.text(made.Maker(seed, recursion=seed % 2 == 0).schema()) for seed in range(60)]
     forms = map(fastavro.schema.to_parsing_canonical_form, map(json.loads, texts))
@@ -380,6 +381,7 @@ def _chain(length: int, size: int = 0) -> list[tuple[object, object]]:
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_imports_are_bounded(tmp_path: Path) -> None:
     circle = schema("c", 1, 999, '"int"', references=[
         {"name": "d", "subject": "d", "version": 1},

@@ -59,6 +59,7 @@ def test_a_context_has_its_own_ids() -> None:
     assert "c.Addr" not in run("schemas", "--id", "1", "--context", ".ctx", path).stdout
 
 
+@pytest.mark.slow
 def test_what_is_not_there_and_wrong_usage(tmp_path: Path) -> None:
     for options, text in (
         (["--id", "99"], "there is no schema with the id 99; there are 1, 2, 3, 4, 5 and "),
@@ -81,6 +82,7 @@ def test_what_is_not_there_and_wrong_usage(tmp_path: Path) -> None:
     assert run("schemas", "-o", LOGS / "_schemas-0", LOGS).exit_code == 2
 
 
+@pytest.mark.slow
 def test_texts_as_files_are_read_again(tmp_path: Path) -> None:
     before = fingerprint(LOGS)
     assert run("schemas", LOGS, "-o", tmp_path / "out").exit_code == 0
@@ -110,6 +112,7 @@ NAMES = (
 )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_hostile_subjects(tmp_path: Path) -> None:
     text = f'"int" // {NAMES[0]}'
     records = [schema(name, 1, number, text) for number, name in enumerate(NAMES)]
@@ -151,6 +154,7 @@ def test_damaged_topics(tmp_path: Path, seed: int) -> None:
     assert fingerprint(partition) == before
 
 
+@pytest.mark.slow
 @each("seed", range(20))
 def test_damaged_records(tmp_path: Path, seed: int) -> None:
     """Bytes of a record that are no JSON, or another JSON, in a sound batch."""
