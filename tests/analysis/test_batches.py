@@ -161,7 +161,7 @@ def test_a_cut_segment_in_front_of_others_is_an_error(tmp_path: Path) -> None:
     ]
 
 
-@pytest.mark.slow
+@pytest.mark.core
 def test_a_bomb_is_a_finding_at_the_bound(tmp_path: Path) -> None:
     import gzip
 
@@ -174,7 +174,7 @@ def test_a_bomb_is_a_finding_at_the_bound(tmp_path: Path) -> None:
 LEADER_EPOCH = range(12, 16)  # which the checksum does not cover
 
 
-@pytest.mark.slow
+@pytest.mark.core
 @each("position", [i for i in range(8, len(GOOD)) if i not in LEADER_EPOCH])
 @pytest.mark.parametrize("bit", [0, 7])
 def test_no_flipped_bit_after_the_offset_goes_unseen(
@@ -185,7 +185,7 @@ def test_no_flipped_bit_after_the_offset_goes_unseen(
     assert not verify_log(tmp_path, bytes(data)).clean
 
 
-@pytest.mark.slow
+@pytest.mark.core
 @each("size", range(1, len(GOOD + NEXT)))
 def test_no_cut_goes_unseen(tmp_path: Path, size: int) -> None:
     report = verify_log(tmp_path, (GOOD + NEXT)[:size])

@@ -298,7 +298,7 @@ def test_a_log_directory_that_was_not_stopped_cleanly(logs: Path) -> None:
     assert str(report.findings[0].action) == "recovers_log"
 
 
-@pytest.mark.slow
+@pytest.mark.core
 def test_log_directories_of_one_broker(logs: Path, tmp_path: Path) -> None:
     other = tmp_path / "other"
     shutil.copytree(logs, other)
@@ -354,7 +354,7 @@ CHECKPOINTS = [
 ]
 
 
-@pytest.mark.slow
+@pytest.mark.core
 @given(data=st.data())
 @settings(max_examples=examples(150), deadline=None)
 def test_mutated_files_give_findings_and_nothing_else(
@@ -378,7 +378,7 @@ def test_mutated_files_give_findings_and_nothing_else(
         assert finding.position is None or 0 <= finding.position <= len(content)
 
 
-@pytest.mark.slow
+@pytest.mark.core
 def test_no_kind_of_text_file_goes_unchecked() -> None:
     kinds = {item.kind for item in verify(LOGS).files if not item.checked}
     assert kinds == set()

@@ -44,7 +44,7 @@ def test_real_logs_give_no_finding(version: str) -> None:
     assert hashes(logs) == before
 
 
-@pytest.mark.slow
+@pytest.mark.core
 @pytest.mark.parametrize("version", VERSIONS)
 def test_codecs_agree(version: str) -> None:
     """On partitions, each content once; ``make run`` has them all."""

@@ -107,7 +107,7 @@ def _first(records: list[Record], topic: str, name: str) -> int:
     raise AssertionError(name)
 
 
-@pytest.mark.slow
+@pytest.mark.core
 def test_what_does_not_decode_is_a_finding(tmp_path: Path) -> None:
     records = _records(OFFSETS)
     topic = "__consumer_offsets"
@@ -154,7 +154,7 @@ def test_what_does_not_decode_is_a_finding(tmp_path: Path) -> None:
         assert finding.action == "fails_to_load"
 
 
-@pytest.mark.slow
+@pytest.mark.core
 def test_frames_of_metadata(tmp_path: Path) -> None:
     records = _records(METADATA)
     for change, code in (

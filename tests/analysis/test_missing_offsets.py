@@ -67,7 +67,7 @@ def test_every_segment_that_is_gone_is_named(version: str, tmp_path: Path) -> No
         assert named(partition) == expected, f"{version}: {base} is gone"
 
 
-@pytest.mark.slow
+@pytest.mark.core
 def test_nothing_is_missing_in_what_brokers_wrote() -> None:
     for version in VERSIONS:
         for path in sorted((GOLDEN / version).glob("**/logs")):

@@ -323,7 +323,7 @@ def edited(path: Path, edit: Callable[[list[Any]], object]) -> None:
     os.utime(path, ns=(times, times))
 
 
-@pytest.mark.slow
+@pytest.mark.core
 def test_a_log_without_producer_snapshots(tmp_path: Path) -> None:
     clean = copied(tmp_path, "transactions-segments-0")
     assert about_snapshots(clean) == []

@@ -100,7 +100,7 @@ SAYS = {
 }
 
 
-@pytest.mark.slow
+@pytest.mark.core
 @pytest.mark.parametrize("version", producer_cases.RECORDED_WITH)
 def test_the_consequence_is_what_a_broker_did(version: str, tmp_path: Path) -> None:
     answers = producer_cases.recorded()[version]

@@ -70,7 +70,7 @@ def batches(path: Path) -> int:
     return sum(event[1]["batches"] for event in told(path)[:-1] if event[0] == "file")
 
 
-@pytest.mark.slow
+@pytest.mark.core
 def test_sound_batches_with_indexes_are_never_checked_alone(
     tmp_path: Path, alone: Counter[str]
 ) -> None:
@@ -134,7 +134,7 @@ def test_messages_and_wrappers_are_never_checked_alone(
     assert not alone
 
 
-@pytest.mark.slow
+@pytest.mark.core
 def test_markers_are_never_checked_alone(tmp_path: Path, alone: Counter[str]) -> None:
     log = b"".join(
         batch(2 * n, [record(0, b"v")], producer=(7, 0, n), attributes=TRANSACTIONAL)

@@ -196,7 +196,7 @@ def law(home: Path, seed: int, *, hidden: bool) -> None:
         growing.step(hidden)
 
 
-@pytest.mark.slow
+@pytest.mark.core
 @pytest.mark.parametrize("hidden", [False, True])
 def test_a_run_that_remembers_says_the_same(tmp_path: Path, hidden: bool) -> None:
     for seed in range(2):
@@ -231,7 +231,7 @@ def size(logs: Path) -> int:
     return sum(path.stat().st_size for path in segments(logs))
 
 
-@pytest.mark.slow
+@pytest.mark.core
 def test_a_second_pass_reads_nothing(logs: Path, tmp_path: Path) -> None:
     state = tmp_path / "state"
     first = summary(logs, state)
@@ -250,7 +250,7 @@ def test_a_second_pass_reads_nothing(logs: Path, tmp_path: Path) -> None:
     assert summary(logs, state, "--reread", "100%")["exit_code"] == 1
 
 
-@pytest.mark.slow
+@pytest.mark.core
 def test_only_what_is_new_of_a_segment_is_read(logs: Path, tmp_path: Path) -> None:
     last, state = segments(logs)[-1], tmp_path / "state"
     whole, end = last.read_bytes(), ends(last)[-2]
@@ -379,7 +379,7 @@ def test_a_segment_that_was_cut_and_has_grown_again_is_read_again(
     assert not report.clean
 
 
-@pytest.mark.slow
+@pytest.mark.core
 @pytest.mark.parametrize("field", ["partition_leader_epoch", "records"])
 def test_damage_at_rest_is_found_and_stays(logs: Path, tmp_path: Path, field: str) -> None:
     state, path = tmp_path / "state", segments(logs)[1]
@@ -403,7 +403,7 @@ def test_damage_at_rest_is_found_and_stays(logs: Path, tmp_path: Path, field: st
     assert not said(ks.verify(logs, state=state), FindingReason.DAMAGE_AT_REST)
 
 
-@pytest.mark.slow
+@pytest.mark.core
 def test_reread_takes_what_was_not_read_for_longest(logs: Path, tmp_path: Path) -> None:
     state = tmp_path / "state"
     summary(logs, state)
@@ -443,7 +443,7 @@ def test_a_state_is_of_local_directories(logs: Path, tmp_path: Path) -> None:
     assert "one of B, kB, MB, GB, KiB, MiB, GiB" in result.stderr
 
 
-@pytest.mark.slow
+@pytest.mark.core
 def test_processes_remember_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     logs = tmp_path / "logs"
     for number in range(4):
@@ -659,7 +659,7 @@ def test_no_more_is_read_than_a_file_has(
     assert most < 100 << 20
 
 
-@pytest.mark.slow
+@pytest.mark.core
 def test_no_bytes_of_a_state_fail_in_another_way(logs: Path, tmp_path: Path) -> None:
     state = tmp_path / "state"
     flip(segments(logs)[0], 100)

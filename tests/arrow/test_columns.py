@@ -274,7 +274,7 @@ def test_views_point_into_the_file(tmp_path: Path) -> None:
     assert batch["value"].to_pylist() == [record.value for record in made]
 
 
-@pytest.mark.slow
+@pytest.mark.core
 @each("golden", GOLDENS[:: max(1, len(GOLDENS) // 40)])
 def test_tables_of_headers(golden: goldens.Golden) -> None:
     for codec in CODECS:

@@ -23,7 +23,7 @@ def expected() -> list[ks.Record]:
         return list(segment.records())
 
 
-@pytest.mark.slow
+@pytest.mark.core
 def test_duckdb_runs_sql_over_a_segment() -> None:
     duckdb = pytest.importorskip("duckdb")
     seg = ks.open(SEGMENT)  # noqa: F841  # DuckDB finds it by its name

@@ -66,7 +66,7 @@ def text(key: Any) -> str:
     return key.decode("utf-8", "surrogateescape") if isinstance(key, bytes) else str(key)
 
 
-@pytest.mark.slow
+@pytest.mark.core
 @pytest.mark.parametrize("to", FORMATS)
 @pytest.mark.parametrize("version", [goldens.VERSIONS[0], goldens.VERSIONS[-1]])
 def test_golden_segments_come_back_byte_for_byte(
@@ -126,7 +126,7 @@ def test_odd_bytes(tmp_path: Path, to: TableFormat) -> None:
     ] == made
 
 
-@pytest.mark.slow
+@pytest.mark.core
 def test_formats_are_plain(tmp_path: Path) -> None:
     """Any reader of the formats takes them: no views, one dictionary for a column."""
     output = tmp_path / "log.arrow"
@@ -210,7 +210,7 @@ def test_command_on_what_cannot_be_read_leaves_no_file(tmp_path: Path) -> None:
     assert "make it first" in absent.stderr
 
 
-@pytest.mark.slow
+@pytest.mark.core
 def test_without_pyarrow_it_says_what_is_missing(tmp_path: Path) -> None:
     import subprocess
 
@@ -334,7 +334,7 @@ def _told(topic: str, number: str) -> dict[int, dict[str, Any]]:
     }
 
 
-@pytest.mark.slow
+@pytest.mark.core
 @pytest.mark.parametrize("to", FORMATS)
 def test_messages_are_exported_as_typed_columns(tmp_path: Path, to: TableFormat) -> None:
     for name, topic, number, fields in (

@@ -283,7 +283,7 @@ def test_hostile_plans(core: Core) -> None:
         run([plan[0]] * 70 + plan[1:], [columns[0]] * 70 + columns[1:])
 
 
-@pytest.mark.slow
+@pytest.mark.core
 def test_lines_that_need_more_room(core: Core) -> None:
     """Lists that end, or an item that begins, where the room ends."""
     rows = [[{"a": "x" * size, "b": None if size % 3 else [size]}] * count

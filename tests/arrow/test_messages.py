@@ -310,7 +310,7 @@ def logs_of(version: str) -> ks.LogDirectory:
     return found
 
 
-@pytest.mark.slow
+@pytest.mark.core
 def test_tables_of_all_types_have_all_records_of_a_topic() -> None:
     """Of all releases, without a word which one it is."""
     old = 0

@@ -66,7 +66,7 @@ def test_rows_are_the_records(monkeypatch: pytest.MonkeyPatch) -> None:
             assert made.cast(table.schema).to_pylist() == table.to_pylist(), (codec, layout)
 
 
-@pytest.mark.slow
+@pytest.mark.core
 def test_an_error_comes_after_the_batches_before_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reader, "WHOLE_BYTES", 1000)
     monkeypatch.setattr(pieces, "PIECE_BYTES", 1000)

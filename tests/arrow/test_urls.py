@@ -61,7 +61,7 @@ def big(files: Any, index: Path | None = None) -> list[ks.Record]:
     return made
 
 
-@pytest.mark.slow
+@pytest.mark.core
 @pytest.mark.parametrize("codec", CODECS)
 def test_a_range_is_not_the_whole(files: Any, codec: str) -> None:
     made = big(files)
@@ -100,7 +100,7 @@ def test_a_range_is_not_the_whole(files: Any, codec: str) -> None:
         assert segment.find(offset=1999).offset == 1999
 
 
-@pytest.mark.slow
+@pytest.mark.core
 @pytest.mark.parametrize("codec", CODECS)
 def test_golden_log_directory_behind_a_url(files: Any, codec: str) -> None:
     root = goldens.GOLDEN / VERSION / "logs"
@@ -124,7 +124,7 @@ def test_golden_log_directory_behind_a_url(files: Any, codec: str) -> None:
             assert (found.offset, found.position) == (expected.offset, expected.position)
 
 
-@pytest.mark.slow
+@pytest.mark.core
 def test_a_file_system_that_is_handed_in(files: Any, tmp_path: Path) -> None:
     made = big(files)
     name = f"topic-3/{0:020d}.log"

@@ -185,7 +185,7 @@ def test_export(directory: Path, tmp_path: Path) -> None:
     )  # fmt: skip
 
 
-@pytest.mark.slow
+@pytest.mark.core
 def test_fields_of_decoded_values(tmp_path: Path) -> None:
     path = Path(__file__).parents[1] / "values" / "data" / "karapace" / "logs" / "orders-0"
     with ks.open(path) as log:
@@ -201,7 +201,7 @@ def test_fields_of_decoded_values(tmp_path: Path) -> None:
         assert run(*command, "--where", wrong).exit_code == 2
 
 
-@pytest.mark.slow
+@pytest.mark.core
 def test_what_cannot_have_such_records_is_not_opened(directory: Path) -> None:
     opened: list[str] = []
     init = Segment.__init__

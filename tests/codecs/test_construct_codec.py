@@ -272,7 +272,7 @@ def test_the_codec_is_registered() -> None:
     assert isinstance(get_codec("construct"), ConstructCodec)
 
 
-@pytest.mark.slow
+@pytest.mark.core
 def test_without_the_package_there_is_advice_and_the_library_still_imports() -> None:
     script = """
 import sys

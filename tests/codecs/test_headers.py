@@ -71,7 +71,7 @@ def test_goldens_give_what_the_native_scan_gives() -> None:
     assert sum(check(golden.path.read_bytes()) for golden in SEGMENTS) > 500
 
 
-@pytest.mark.slow
+@pytest.mark.core
 @given(data=st.data())
 def test_mutated_goldens_give_what_the_native_scan_gives(data: st.DataObject) -> None:
     stored = bytearray(data.draw(st.sampled_from(SEGMENTS)).path.read_bytes())
@@ -81,7 +81,7 @@ def test_mutated_goldens_give_what_the_native_scan_gives(data: st.DataObject) ->
     check(bytes(stored[: data.draw(st.integers(0, len(stored)))]))
 
 
-@pytest.mark.slow
+@pytest.mark.core
 @given(st.binary(max_size=200))
 def test_any_bytes_give_what_the_native_scan_gives(data: bytes) -> None:
     check(data)
@@ -161,7 +161,7 @@ def test_headers_are_enough_where_the_input_goes_on() -> None:
     assert PYTHON.scan(data, capacity=1).count == 1  # type: ignore[union-attr]
 
 
-@pytest.mark.slow
+@pytest.mark.core
 @pytest.mark.parametrize("mapped", [True, False])
 @pytest.mark.parametrize("codec_name", ["native", "python", "kaitai"])
 def test_tables_are_equal_for_every_codec(codec_name: str, mapped: bool) -> None:

@@ -41,7 +41,7 @@ compares = st.builds(
 clauses = st.lists(st.lists(compares, min_size=1, max_size=3).map(tuple), max_size=6)
 
 
-@pytest.mark.slow
+@pytest.mark.core
 @SOME
 @given(
     rows=st.lists(st.tuples(small, small), max_size=9),
@@ -71,7 +71,7 @@ def test_marks_are_those_of_single_rows(
         assert found[number] == wanted
 
 
-@pytest.mark.slow
+@pytest.mark.core
 @SOME
 @given(a=numbers, b=numbers, plus=small, operator=st.sampled_from(["<", "<=", ">", ">="]))
 def test_sums_beyond_64_bits_are_the_nearest_number(
@@ -102,7 +102,7 @@ def test_marks_refuse_what_does_not_fit(arguments: tuple[Any, ...]) -> None:
         native.mark(*arguments)
 
 
-@pytest.mark.slow
+@pytest.mark.core
 @SOME
 @given(
     rows=st.lists(st.tuples(small, small, st.integers(0, 2**64 - 1)), max_size=9),

@@ -138,7 +138,7 @@ def test_header_keys_that_are_no_text_keep_their_bytes() -> None:
     assert CODEC.encode_records(_batch(), [found]) == payload
 
 
-@pytest.mark.slow
+@pytest.mark.core
 @settings(max_examples=examples(300), deadline=None)
 @given(st.lists(st.binary(max_size=40) | st.text(max_size=40).map(str.encode), max_size=4))
 def test_whether_keys_are_ascii(keys: list[bytes]) -> None:
@@ -198,7 +198,7 @@ _records = st.lists(
 )
 
 
-@pytest.mark.slow
+@pytest.mark.core
 @settings(max_examples=examples(200), deadline=None)
 @given(_records, st.integers(-(2**62), 2**62), st.booleans())
 def test_batches_are_those_of_the_python_codec(

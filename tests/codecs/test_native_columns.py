@@ -40,7 +40,7 @@ def _batches(golden: goldens.Golden) -> list[tuple[Any, tuple[Any, ...], list[in
     return found
 
 
-@pytest.mark.slow
+@pytest.mark.core
 @each("golden", golden_segments())
 def test_golden_segments(golden: goldens.Golden) -> None:
     for _, sources, item, expected in _batches(golden):

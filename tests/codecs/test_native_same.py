@@ -41,7 +41,7 @@ def column(rows: list[list[bytes | None]]) -> tuple[Any, ...]:
     return (ends, (strings([item for row in rows for item in row]),))
 
 
-@pytest.mark.slow
+@pytest.mark.core
 @settings(max_examples=examples(300), deadline=None)
 @given(values, values, st.data())
 def test_byte_strings(one: list[Any], other: list[Any], data: st.DataObject) -> None:
@@ -52,7 +52,7 @@ def test_byte_strings(one: list[Any], other: list[Any], data: st.DataObject) -> 
     assert native.same(strings(one), strings(other), first, second, rows) == expected
 
 
-@pytest.mark.slow
+@pytest.mark.core
 @settings(max_examples=examples(300), deadline=None)
 @given(lists, lists, st.data())
 def test_lists(one: list[Any], other: list[Any], data: st.DataObject) -> None:

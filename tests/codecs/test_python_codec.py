@@ -104,7 +104,7 @@ headers = st.lists(st.tuples(st.text(max_size=8), st.none() | st.binary(max_size
 rows = st.lists(st.tuples(st.integers(0, 1 << 40), keys, values, headers), min_size=1, max_size=8)
 
 
-@pytest.mark.slow
+@pytest.mark.core
 @given(rows, st.booleans())
 def test_reads_what_kafka_python_writes(rows: list[Any], transactional: bool) -> None:
     builder = DefaultRecordBatchBuilder(2, 0, int(transactional), 9, 3, 17, 1 << 20)

@@ -134,7 +134,7 @@ def test_loop_accepts_nothing_that_the_parser_refuses(records: list[bytes], data
     assert outcome(lambda: CODEC.decode_records(batch, payload)) == expected
 
 
-@pytest.mark.slow
+@pytest.mark.core
 @given(full_rows, st.data())
 def test_changed_bytes(rows: list[Any], data: Any) -> None:
     payload = bytearray(_payload(make_batch(), rows))

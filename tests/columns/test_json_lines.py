@@ -59,7 +59,7 @@ def in_python(data: bytes | None, base64: bool = False) -> str:
     return json.dumps({"base64": b64encode(data).decode()})
 
 
-@pytest.mark.slow
+@pytest.mark.core
 def test_quotes_at_every_place(core: Core) -> None:
     """Eight and sixteen bytes are written at once, whatever is among them."""
     chance = random.Random(7)

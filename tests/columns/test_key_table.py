@@ -30,7 +30,7 @@ def _columns(keys: list[bytes | None]) -> Columns:
     return Columns(rows=len(keys), columns={"offset": offsets, **columns}, layout=Layout.BINARY)
 
 
-@pytest.mark.slow
+@pytest.mark.core
 @each("seed", range(20))
 def test_the_table_of_keys_is_a_dictionary_of_digests(seed: int) -> None:
     """With and without the extension; it fills up at its limit, whatever the key."""

@@ -44,7 +44,7 @@ def _pattern(chance: random.Random, values: Sequence[bytes | None]) -> bytes:
     return found.replace(b"\\", b"")
 
 
-@pytest.mark.slow
+@pytest.mark.core
 @each("seed", range(30))
 def test_a_pattern_fits_what_arrow_matches(seed: int) -> None:
     core = get_codec().core
@@ -67,7 +67,7 @@ def test_a_pattern_fits_what_arrow_matches(seed: int) -> None:
             assert found == wanted, (text, layout)
 
 
-@pytest.mark.slow
+@pytest.mark.core
 @each("seed", range(4))
 def test_conditions_find_what_arrow_matches(seed: int) -> None:
     """With patterns that the core takes, and those that Arrow does; in all kinds of entries."""

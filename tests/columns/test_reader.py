@@ -82,7 +82,7 @@ def test_golden_segments(golden: goldens.Golden) -> None:
 RECORDS = [Record(10 + i, 1000 + i, b"k%d" % i, b"value %d" % i * (i % 9)) for i in range(20)]
 
 
-@pytest.mark.slow
+@pytest.mark.core
 @pytest.mark.parametrize("codec", CODECS)
 def test_errors_are_those_of_the_batches(codec: str) -> None:
     """A segment with one broken byte: the error of the batch that holds it, to the byte."""

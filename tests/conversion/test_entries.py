@@ -78,7 +78,7 @@ def _shape(batch: Any) -> tuple[Any, ...]:
     return (batch.magic, batch.message.attributes, batch.last_offset, inner, frame)
 
 
-@pytest.mark.slow
+@pytest.mark.core
 @each("golden", LOGS)
 def test_nothing_asked_for_is_the_same_bytes(golden: Golden) -> None:
     data = golden.path.read_bytes()
@@ -212,7 +212,7 @@ def test_a_wrapper_around_magic_0_becomes_a_batch_without_an_append_time() -> No
     assert converter.losses[Loss.TIMESTAMP_TYPES].records == 2
 
 
-@pytest.mark.slow
+@pytest.mark.core
 def test_an_aborted_transaction_is_shown_to_old_consumers_unless_it_is_dropped() -> None:
     data = one_log("3.9.2", "transactions-0")
     made, converter = converted(data, magic=1)

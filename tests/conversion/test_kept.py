@@ -55,7 +55,7 @@ def test_goldens_become_the_same_both_ways(
     check_goldens(version, tmp_path, monkeypatch, plan, int("offsets" in plan))
 
 
-@pytest.mark.slow
+@pytest.mark.core
 def test_what_grows_beyond_memory_is_converted_in_parts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

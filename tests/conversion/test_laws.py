@@ -92,7 +92,7 @@ def test_messages_that_are_not_compressed_come_back_from_magic_2_as_the_same_byt
     assert converted_bytes(converted_bytes(log, magic=2), magic=magic) == log
 
 
-@pytest.mark.slow
+@pytest.mark.core
 @pytest.mark.parametrize("name", codec_names())
 @FEW
 @given(data=st.data())
@@ -146,7 +146,7 @@ def test_a_shift_moves_all_offsets_alike_and_back(data: st.DataObject) -> None:
     )
 
 
-@pytest.mark.slow
+@pytest.mark.core
 @FEW
 @given(data=logs(2), size=st.integers(1, 500), compression=st.sampled_from([None, "zstd"]))
 def test_other_batches_hold_the_same_records_and_sequence_numbers(
@@ -188,7 +188,7 @@ def test_a_range_is_cut_out_exactly(data: st.DataObject) -> None:
             assert batch.sequence(item.offset) == sequences[item.offset]
 
 
-@pytest.mark.slow
+@pytest.mark.core
 @FEW
 @given(data=logs(2), epoch=st.integers(-1, 2**31 - 1))
 def test_a_leader_epoch_is_written_and_nothing_else(data: bytes, epoch: int) -> None:

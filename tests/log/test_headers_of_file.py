@@ -84,7 +84,7 @@ def check(path: Path, start: int = 0, end: int | None = None) -> list[object]:
     return seen[0]
 
 
-@pytest.mark.slow
+@pytest.mark.core
 def test_goldens_give_the_same_in_all_ways() -> None:
     core()
     for golden in SEGMENTS:
@@ -132,7 +132,7 @@ def test_large_and_small_batches_and_messages_in_one_file(tmp_path: Path) -> Non
     assert tail is None
 
 
-@pytest.mark.slow
+@pytest.mark.core
 def test_a_file_that_becomes_shorter_is_the_same_error(tmp_path: Path) -> None:
     core()
     path = tmp_path / f"{0:020}.log"

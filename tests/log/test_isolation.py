@@ -75,7 +75,7 @@ def written(
     return everything, committed, aborted
 
 
-@pytest.mark.slow
+@pytest.mark.core
 @given(what=steps, index=st.booleans(), at_once=st.sampled_from([1, 2, 3, HEADERS_AT_ONCE]))
 def test_all_readers_deliver_what_a_consumer_gets(
     tmp_path_factory: pytest.TempPathFactory, what: list[Step], index: bool, at_once: int
@@ -116,7 +116,7 @@ def test_without_numpy_the_same_batches_are_left_out(
             assert [record.offset for record in found] == committed
 
 
-@pytest.mark.slow
+@pytest.mark.core
 @given(seed=st.integers(0, 1 << 32))
 def test_one_transaction_within_another_is_what_a_consumer_makes_of_it(
     tmp_path_factory: pytest.TempPathFactory, seed: int
@@ -165,7 +165,7 @@ def test_dump_prints_the_same_records(tmp_path: Path) -> None:
     assert [int(line) for line in found.stdout.split()] == committed
 
 
-@pytest.mark.slow
+@pytest.mark.core
 def test_pieces_of_a_log_take_their_own_transactions(tmp_path: Path) -> None:
     """As the plan of a Spark job does; the model looks at all of them for each piece."""
 

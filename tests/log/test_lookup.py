@@ -53,7 +53,7 @@ def answer(found: Found) -> tuple[int | None, Record | None]:
 # -- golden logs against brute force -------------------------------------------------------------
 
 
-@pytest.mark.slow
+@pytest.mark.core
 @each("directory", DIRECTORIES, label)
 def test_by_offset_in_a_segment(directory: Path) -> None:
     for segment in Partition(directory).segments:
@@ -84,7 +84,7 @@ def test_by_timestamp_in_a_segment(directory: Path) -> None:
                 )
 
 
-@pytest.mark.slow
+@pytest.mark.core
 @each("directory", DIRECTORIES, label)
 def test_by_offset_in_a_partition(directory: Path) -> None:
     partition = Partition(directory)
@@ -123,7 +123,7 @@ def test_plain_by_timestamp_in_a_partition(directory: Path) -> None:
             assert (found.how, found.record) == ("plain", expected)
 
 
-@pytest.mark.slow
+@pytest.mark.core
 @each("directory", DIRECTORIES, label)
 def test_records_from_an_offset_on(directory: Path) -> None:
     partition = Partition(directory)
@@ -310,7 +310,7 @@ def test_the_log_does_not_start_before_its_first_segment(tmp_path: Path) -> None
     assert Partition(tmp_path / "t-0").log_start_offset == 10
 
 
-@pytest.mark.slow
+@pytest.mark.core
 def test_golden_answers_differ_from_the_plain_ones_after_compaction(tmp_path: Path) -> None:
     """On the bytes of a real broker, with the file times that a broker would see."""
     place = tmp_path / "compacted-0"

@@ -83,7 +83,7 @@ def steps_of(seed: int, kind: str) -> list[Step]:
     return found
 
 
-@pytest.mark.slow
+@pytest.mark.core
 @pytest.mark.parametrize("numpy", [True, False], ids=["columns", "rows"])
 @pytest.mark.parametrize("most", [7, 64, 5000])
 @pytest.mark.parametrize("kind", ["few", "usual", "many"])
@@ -109,7 +109,7 @@ def test_transactions_are_those_of_kafkas_rule(
         assert all(one < two for one, two in pairwise(places))
 
 
-@pytest.mark.slow
+@pytest.mark.core
 @pytest.mark.parametrize("numpy", [True, False], ids=["columns", "rows"])
 def test_markers_of_each_row(numpy: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     steps = steps_of(1, "usual")

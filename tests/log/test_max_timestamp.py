@@ -60,7 +60,7 @@ def transactional(offset: int, producer: int = 7, timestamp: int = 1000) -> byte
 # -- golden logs against reading everything -------------------------------------------------------
 
 
-@pytest.mark.slow
+@pytest.mark.core
 @each("directory", DIRECTORIES, label)
 def test_golden_logs(directory: Path) -> None:
     partition = Partition(directory)

@@ -181,7 +181,7 @@ def test_the_log_start_offset_is_counted_and_checked(logs: Path) -> None:
     assert item.offsets == (3, 12)
 
 
-@pytest.mark.slow
+@pytest.mark.core
 def test_batches_below_the_log_start_are_counted(logs: Path) -> None:
     batches = list(Partition(logs / PLAIN).batches())
     for start in range(1, batches[-1].last_offset + 2):

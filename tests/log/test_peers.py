@@ -200,7 +200,7 @@ def test_we_read_their_messages(magic: int, compression: str, builder: Any, code
 # -- golden files --------------------------------------------------------------------------------
 
 
-@pytest.mark.slow
+@pytest.mark.core
 @each("directory", directories(of=distinct(".log")))
 def test_kafka_python_reads_the_same_from_golden_files(directory: Directory) -> None:
     for golden in directory.files:

@@ -84,7 +84,7 @@ def test_millions_of_headers_are_an_error(tmp_path: Path, count: int) -> None:
     assert size < 128 * MEBIBYTE
 
 
-@pytest.mark.slow
+@pytest.mark.core
 def test_the_limit_of_headers_in_every_codec() -> None:
     """As many as there may be are read; one more is an error with its place.
 
@@ -268,7 +268,7 @@ def test_verify_reads_a_large_batch_in_pieces(tmp_path: Path) -> None:
     assert size < 128 * MEBIBYTE
 
 
-@pytest.mark.slow
+@pytest.mark.core
 def test_verify_compares_codecs_on_a_large_batch(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -94,7 +94,7 @@ def test_ranges_are_what_a_filter_leaves() -> None:
             assert by_arrow(partition, **options) == expected, (name, options)
 
 
-@pytest.mark.slow
+@pytest.mark.core
 def test_the_log_start_offset_is_obeyed_unless_all_is_wanted() -> None:
     path = GOLDEN / "4.3.1" / "logs" / "deleted-records-0"
     partition = Partition(path)

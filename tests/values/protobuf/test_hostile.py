@@ -83,7 +83,7 @@ def test_items_are_bounded(way: DecodingWay) -> None:
     assert sorted(decoded.failures) == [1, 3, 5, 6, 7]
 
 
-@pytest.mark.slow
+@pytest.mark.core
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.memory
 def test_columns_of_few_bytes_are_bounded(way: DecodingWay) -> None:
@@ -142,7 +142,7 @@ def test_both_checks_of_bytes_agree(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(one.failures) == len(BAD)
 
 
-@pytest.mark.slow
+@pytest.mark.core
 def test_slices_and_threads() -> None:
     message = official(SCHEMA, "M")
     rows = [
@@ -201,7 +201,7 @@ def test_schemas_that_are_none(text: str) -> None:
     assert len(str(error.value)) < 700
 
 
-@pytest.mark.slow
+@pytest.mark.core
 def test_imports_that_are_none() -> None:
     one = proto3("message A {}")
     for path in ("../a.proto", "/a.proto", "a/../../b.proto", "a\0b", "", "a//b.proto", "a\\b"):
