@@ -40,9 +40,9 @@ MEMORY, ROOM = Path("/dev/shm"), 4 << 30
 synchronise most, on a disk a fourth of the processor time and most of the waiting.
 Segments of two gigabytes, which only all tests have, need twice as much.
 ``PYTEST_DEBUG_TEMPROOT`` names another place."""
-QUICK_SECONDS: Final = 90
-"""Most processor seconds of all quick tests, with their collection by two workers: 45 s of two
-processors, on the slowest of the machines in use."""
+QUICK_SECONDS: Final = 120
+"""Most processor seconds of all quick tests, with their collection by two workers, on the slowest
+machine in use: it takes 112 there, and about 40 on a newer one."""
 SECONDS: dict[str, float] = {}
 """Processor seconds of each process of the run, as it ended."""
 SLOW_CODECS = {"kaitai", "construct"}
