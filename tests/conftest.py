@@ -42,7 +42,7 @@ Segments of two gigabytes, which only all tests have, need twice as much.
 ``PYTEST_DEBUG_TEMPROOT`` names another place."""
 QUICK_SECONDS: Final = 120
 """Most processor seconds of all quick tests, with their collection by two workers, on the slowest
-machine in use: it takes 112 there, and about 40 on a newer one."""
+machine in use, where they take 112."""
 SECONDS: dict[str, float] = {}
 """Processor seconds of each process of the run, as it ended."""
 SLOW_CODECS = {"kaitai", "construct"}
