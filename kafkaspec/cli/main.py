@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from kafkaspec.arrow.where.syntax import WhereError
 from kafkaspec.cli.console import say, warn, write_any_character
 from kafkaspec.cli.exits import USAGE
 from kafkaspec.cli.sections import Commands
@@ -98,7 +99,7 @@ class _Main(Commands):
         except OSError as error:
             _report(error)
             ctx.exit(USAGE)
-        except (StaleExtensionError, ProcessEndedError) as error:
+        except (StaleExtensionError, ProcessEndedError, WhereError) as error:
             warn(str(error))
             ctx.exit(USAGE)
         except KeyboardInterrupt:

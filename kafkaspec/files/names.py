@@ -166,7 +166,7 @@ class CheckpointName(NamedTuple):
 MOST_TOPIC: Final = 249
 """Most characters of the name of a topic. Kafka: ``Topic.MAX_NAME_LENGTH``."""
 _TOPIC: Final = re.compile(f"[a-zA-Z0-9._-]{{1,{MOST_TOPIC}}}")
-_COPIES: Final = {
+COPIES: Final = {
     "-delete": "a partition that is being deleted",
     "-future": "a copy that a broker is moving here from another log directory",
     "-stray": "a partition that the cluster did not know",
@@ -268,7 +268,7 @@ def is_of_log_directory(name: str) -> bool:
 
 def copy_text(state: str) -> str:
     """Return what a directory with this state of ``PartitionName`` is, for people."""
-    return f"{_COPIES[state]}; its records are no longer, or not yet, of the partition"
+    return f"{COPIES[state]}; its records are no longer, or not yet, of the partition"
 
 
 def is_log(name: str) -> bool:

@@ -37,11 +37,7 @@ _LEADERLESS: Final = "4.3 and later leave it open where a partition has no leade
 
 
 def endings(
-    log: Partition,
-    ids: Sequence[Mapping[str, Any]],
-    wanted: OpenTransactions,
-    epoch: int,
-    now: int,
+    log: Partition, ids: Sequence[Mapping[str, Any]], wanted: OpenTransactions, epoch: int, now: int
 ) -> tuple[list[bytes], list[RestoreFinding]]:
     """Return the markers to append to a partition, and the fate of each open transaction.
 
@@ -65,10 +61,12 @@ def endings(
         kind, strength = ControlRecordType(ending(aborts=True)), Strength.UNKNOWN
         why = "no coordinator knows it"
         if row is not None:
+            why = f"its coordinator has it as {row['state']}"
             decision = decision_of(row, log.topic, log.partition, each.producer_epoch)
             if not isinstance(decision, str):
                 kind, strength = decision
-            why = f"its coordinator has it as {row['state']}"
+            elif verdict is TransactionVerdict.HANGING:
+                why = decision
         producer = f"producer {each.producer_id}:"
         offsets = OffsetRange(each.first_offset, offset)
         is_decided = verdict is not TransactionVerdict.OPEN or _is_over(row, now)
@@ -88,10 +86,8 @@ def endings(
         elif is_hanging:
             reason, text = RestoreReason.OPEN, f"{producer} no coordinator ends its transaction"
         else:
-            reason, text = (
-                RestoreReason.TRANSACTION,
-                f"{producer} {why}, and ends it; {_LEADERLESS}",
-            )
+            reason = RestoreReason.TRANSACTION
+            text = f"{producer} {why}, and ends it; {_LEADERLESS}"
         if reason is not RestoreReason.MARKER:
             strength = Strength.PROOF
         findings.append(

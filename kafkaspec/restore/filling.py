@@ -62,10 +62,10 @@ def fill_holes(
     """
     with closing(Partition(target)) as log:
         own = _OwnBatches(log, epochs)
-    copies = [_intact(other, holes, own) for other in others]
+    copies = [(own.agreed_end(other), other) for other in others]
     found: list[FilledBatch] = []
-    for agreed_end, batches in sorted(copies, key=itemgetter(0), reverse=True):
-        for hole, batch, epoch in batches:
+    for agreed_end, other in sorted(copies, key=itemgetter(0), reverse=True):
+        for hole, batch, epoch in _intact(other, holes):
             number = bisect_left(found, batch.first_offset, key=attrgetter("first_offset"))
             free = (number == len(found) or batch.last_offset < found[number].first_offset) and (
                 not number or found[number - 1].last_offset < batch.first_offset
@@ -91,24 +91,16 @@ def unfilled(hole: OffsetRange, filled: Sequence[FilledBatch]) -> Iterator[Offse
 
 
 def _intact(
-    log: Partition, holes: Sequence[OffsetRange], own: _OwnBatches
-) -> tuple[int, list[tuple[OffsetRange, FilledBatch, int]]]:
-    """Return where the last batch that both logs have ends, and what a copy has in holes.
-
-    That are the intact batches that lie in one, with the hole and their epochs.
-    """
+    log: Partition, holes: Sequence[OffsetRange]
+) -> Iterator[tuple[OffsetRange, FilledBatch, int]]:
+    """Yield the intact batches of a copy that lie in a hole, with the hole and their epochs."""
     account = Account(log, ends_only=False, judge=judge)
 
     def kept(segment: Segment) -> Kept | None:
         account.of(segment, check=True)
         return account.kept
 
-    agreed_end, found = 0, []
     for table in tables(log, Unread(), kept):
-        for number in range(len(table) - 1, -1, -1):
-            if own.has(table, number):
-                agreed_end = max(agreed_end, table.last_offset[number] + 1)
-                break
         for hole in holes:
             start, end = hole
             for number in range(bisect_left(table.last_offset, start), len(table)):
@@ -118,8 +110,7 @@ def _intact(
                 if first >= start:
                     data = bytes(table.batch(number).data)
                     batch = FilledBatch(first, last, data, str(log.path))
-                    found.append((hole, batch, table.leader_epoch[number]))
-    return agreed_end, found
+                    yield hole, batch, table.leader_epoch[number]
 
 
 class _OwnBatches:
@@ -135,7 +126,17 @@ class _OwnBatches:
             self._checksums += table.crc
         self._listed = listed
 
-    def has(self, table: HeaderTable, number: int) -> bool:
+    def agreed_end(self, other: Partition) -> int:
+        """Return where the last batch that another log has too ends; 0 if there is none."""
+        end = 0
+        for table in tables(other, Unread()):
+            for number in range(len(table) - 1, -1, -1):
+                if self._has(table, number):
+                    end = max(end, table.last_offset[number] + 1)
+                    break
+        return end
+
+    def _has(self, table: HeaderTable, number: int) -> bool:
         """Return whether a batch of another log is one of these."""
         last = table.last_offset[number]
         at = bisect_left(self._offsets, last)

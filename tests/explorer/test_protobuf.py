@@ -228,7 +228,7 @@ def test_random_schemas_as_googles_library_reads_them(engine: Engine, tmp_path: 
 
 
 def _without_groups(file: FileDescriptorProto) -> None:
-    """Make plain messages of groups, which are no types of their own in a text."""
+    """Turn groups into plain messages: the text of a schema declares no type for a group."""
     waiting = list(file.message_type)
     fields = list(file.extension)
     for message in waiting:  # grows
@@ -239,7 +239,7 @@ def _without_groups(file: FileDescriptorProto) -> None:
             part.type = F.TYPE_MESSAGE
 
 
-# -- what is no schema, and no message -------------------------------------------------------------
+# -- texts and bytes that are refused -------------------------------------------------------------
 
 
 def test_groups_extensions_and_scopes(engine: Engine, tmp_path: Path) -> None:
@@ -312,7 +312,7 @@ def test_messages_cannot_take_the_engine_from_its_user(engine: Engine, tmp_path:
 
 
 def test_a_given_schema_of_protobuf_and_a_search(engine: Engine, tmp_path: Path) -> None:
-    """Messages without a frame, as they are where there is no registry; the first of the schema."""
+    """Messages without a frame are read as the first message of the given schema."""
     schema = proto3("message Order { string sku = 1; int64 n = 2; } message Other { bool b = 1; }")
     message = official(schema, "Order")
     rows = [message(sku=f"K{n}", n=n).SerializeToString() for n in range(5)]

@@ -496,7 +496,7 @@ PATHS: list[tuple[str, str, str, str]] = [
 
 
 def _searched(engine: Engine, folder: Path, *searches: dict[str, Any]) -> list[dict[str, Any]]:
-    """What searches of a topic find, with its registry open."""
+    """Return what each search of a topic finds while its registry is open."""
     (log,) = folder.glob("*.log")
     registry = sorted((folder.parent / "_schemas-0").glob("*.log"))
     ids = list(range(1, len(registry) + 1))
@@ -508,7 +508,7 @@ def _searched(engine: Engine, folder: Path, *searches: dict[str, Any]) -> list[d
 
 
 def test_paths_of_decoded_values_find_what_find_finds(engine: Engine) -> None:
-    """As ``kafkaspec find --where`` with the same schemas; in the bytes there are no such paths."""
+    """Paths of decoded values match as in ``kafkaspec find --where``; bytes have no such paths."""
     some = 0
     for topic, side, text, where in PATHS:
         search = wanted(text, "json", (side,))

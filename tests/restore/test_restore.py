@@ -890,7 +890,7 @@ def _reasons_of(plan: RestorePlan) -> list[tuple[Any, ...]]:
 def test_no_transaction_hangs(
     is_over: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What is decided is ended; what a producer may still commit, its coordinator ends."""
+    """Decided transactions get their marker; one that may still be committed stays open."""
     (tmp_path / "made").mkdir()
     scenario("transactions", tmp_path / "made", seed=3)
     if not is_over:
@@ -1434,7 +1434,7 @@ def _mounted(kind: str, place: Path) -> Iterator[Path]:
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["xfs", "btrfs"])
 def test_a_file_system_shares_blocks(kind: str, tmp_path: Path) -> None:
-    """What is shared takes no place, what is copied does; another file system shares nothing."""
+    """Shared blocks take no space and copies do; another file system shares nothing."""
     with _mounted(kind, tmp_path) as place:
         source, log = place / "logs", place / "logs" / "large-0"
         log.mkdir(parents=True)

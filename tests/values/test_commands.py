@@ -82,3 +82,11 @@ def test_views_are_typed_where_schemas_are() -> None:
     plain = run("sql", CONFLUENT, query, "--value", "bytes")
     assert plain.exit_code == 2
     assert "not a struct" in plain.stderr
+
+
+@pytest.mark.parametrize("command", ["dump", "find"])
+def test_a_field_that_some_version_lacks_is_an_error_of_the_condition(command: str) -> None:
+    options = ("--value", "decode", "--evolve", "each", "--where", "value.age > 3")
+    result = run(command, CONFLUENT / "people-0", *options)
+    assert result.exit_code == 2
+    assert "there is no field age; there are name, home" in result.stderr

@@ -7,7 +7,7 @@ from typing import Final
 from kafkaspec import __version__
 
 VERSION: Final = "@VERSION@"
-"""What stands for our version in files that are written by hand."""
+"""Placeholder for the version in files written by hand."""
 
 
 def semantic_version() -> str:

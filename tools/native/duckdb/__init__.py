@@ -23,7 +23,7 @@ from kafkaspec.arrow.schema import TIMESTAMP_TYPES, request_of
 from kafkaspec.codecs.native.names import UNTIMED
 from kafkaspec.columns.wanted import IS_CONTROL
 from kafkaspec.extension import GLUE
-from kafkaspec.files.names import LOG
+from kafkaspec.files.names import COPIES, LOG
 from kafkaspec.layout import names
 from kafkaspec.log.batch import NO_TIMESTAMP, NO_TIMESTAMP_TYPE
 from kafkaspec.tables.scans import SCAN_COLUMNS
@@ -117,6 +117,7 @@ def _facts() -> str:
             f'    {{"{field.name}", DUCKDB_TYPE_{_type(field.type)}, {{{sources}NULL}}}},\n'
         )
     types = ", ".join(f'"{name}"' for name in TIMESTAMP_TYPES)
+    states = ", ".join(f'"{name}"' for name in COPIES)
     most = max(len(_sources(name)) for name in SCAN_COLUMNS)
     total = 1 + sum(len(_sources(name)) for name in SCAN_COLUMNS)
     constants = ", ".join(f"COLUMN_{name.upper()}" for name in SCAN_COLUMNS)
@@ -128,6 +129,7 @@ def _facts() -> str:
             f"#define UNTIMED UINT64_C({UNTIMED})\n",
             f'#define LOG "{LOG}"\n#define IS_CONTROL "{IS_CONTROL}"\n',
             f"static const char *const timestamp_types[] = {{{types}}};\n",
+            f"static const char *const states[] = {{{states}}};\n",
             "static const struct { const char *name; duckdb_type type; "
             f"const char *sources[{most + 1}]; }} columns[] = {{\n",
             *rows,

@@ -82,7 +82,9 @@ static int is_segment(const char *name)
 static int is_partition(const char *name, size_t *topic, int32_t *partition, int *state)
 {
     size_t size = strlen(name);
-    *state = ends_with(name, "-delete") || ends_with(name, "-future") || ends_with(name, "-stray");
+    *state = 0;
+    for (size_t i = 0; i < sizeof states / sizeof *states; i++)
+        *state = *state || ends_with(name, states[i]);
     if (*state) {
         while (size && name[size - 1] != '.')
             size--;
