@@ -9,7 +9,6 @@ from typing import Any
 
 import click
 
-from kafkaspec.arrow.where.syntax import WhereError
 from kafkaspec.cli.console import say, warn, write_any_character
 from kafkaspec.cli.exits import USAGE
 from kafkaspec.cli.sections import Commands
@@ -99,7 +98,14 @@ class _Main(Commands):
         except OSError as error:
             _report(error)
             ctx.exit(USAGE)
-        except (StaleExtensionError, ProcessEndedError, WhereError) as error:
+        except (StaleExtensionError, ProcessEndedError) as error:
+            warn(str(error))
+            ctx.exit(USAGE)
+        except ValueError as error:
+            from kafkaspec.arrow.where.syntax import WhereError  # most commands need none
+
+            if not isinstance(error, WhereError):
+                raise
             warn(str(error))
             ctx.exit(USAGE)
         except KeyboardInterrupt:
