@@ -479,9 +479,9 @@ def _remark(doc: str) -> str:
 
 
 def _start(out: CodeWriter, model: Model, macros: dict[str, Type]) -> None:
-    """Write what reads the file: as a macro says, else as a log."""
+    """Write what reads the file: as a macro says, else as a log, if there is one."""
     out.line("u128 end_of_file = builtin::std::mem::base_address() + builtin::std::mem::size();")
-    log = next(iter(segments(model))).type
+    log = next((segment.type for segment in segments(model)), None)
     chosen = {macro: type_ for macro, type_ in macros.items() if type_ is not log}
     for macro, type_ in chosen.items():
         given = "".join(", 0" for _ in type_.parameters)
@@ -492,6 +492,7 @@ def _start(out: CodeWriter, model: Model, macros: dict[str, Type]) -> None:
             "#define CHOSEN",
             "#endif",
         )
-    out.lines("#ifndef CHOSEN")
-    out.line(f"{name_of(log.key)}<end_of_file> file @ builtin::std::mem::base_address();")
-    out.line("#endif")
+    if log is not None:
+        out.lines("#ifndef CHOSEN")
+        out.line(f"{name_of(log.key)}<end_of_file> file @ builtin::std::mem::base_address();")
+        out.line("#endif")
