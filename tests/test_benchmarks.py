@@ -18,6 +18,7 @@ from benchmarks.data import KIB, Shape, segment
 from benchmarks.outcome import Case, Figure, Outcome, Settings, Table
 from benchmarks.peers import records_aiokafka
 from benchmarks.report import report
+from benchmarks.spark.planning import main as planning
 from benchmarks.timing import Candidate, Times, measure
 from kafkaspec.compression import CompressionType
 from kafkaspec.log.segment import Segment
@@ -131,3 +132,10 @@ def test_cases_of_one_run_share_no_file() -> None:
     """Two of them write a partition of the same name."""
     done = CliRunner().invoke(main, ["--quick", "--only", "messages", "--only", "find"])
     assert done.exit_code == 0, done.output
+
+
+def test_planning_is_compared_with_counts_by_headers() -> None:
+    options = ["--partitions", "3", "--segments", "2", "--rounds", "1"]
+    found = CliRunner().invoke(planning, options)
+    assert found.exit_code == 0, found.output
+    assert found.output.startswith("planning of 3 partitions of 2 segments"), found.output
