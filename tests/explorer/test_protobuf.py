@@ -23,12 +23,13 @@ from google.protobuf.descriptor_pb2 import (  # noqa: E402
     DescriptorProto,
     FieldDescriptorProto,
     FileDescriptorProto,
+    FileDescriptorSet,
 )
 from google.protobuf.message import DecodeError  # noqa: E402
 
 from kafkaspec.values.protobuf.decoder import compile_protobuf  # noqa: E402
 from tests.values.protobuf.random_schemas import Messages, Schemas, drops_entries, told  # noqa: E402
-from tests.values.protobuf.schemas import official, proto, proto2, proto3  # noqa: E402
+from tests.values.protobuf.schemas import linked, official, proto, proto2, proto3  # noqa: E402
 from tests.values.protobuf.test_real_rows import DATA, TOPICS  # noqa: E402
 
 pytestmark = [needs_build, pytest.mark.slow]
@@ -119,12 +120,16 @@ def test_rows_are_what_was_written(engine: Engine, home: str, topic: str) -> Non
 
 def _text(file: FileDescriptorProto) -> str:
     """A schema as text, with comments and options to pass over; types by their full names."""
-    lines = [f'syntax = "{file.syntax}"; // é " {{', f"package {file.package};"]
+    head = 'edition = "2023";' if file.syntax == "editions" else f'syntax = "{file.syntax}";'
+    lines = [f'{head} // é " {{', f"package {file.package};"]
     lines += [f'import "{path}";' for path in file.dependency]
     lines.append('option java_package = "}"; /* { */')
     for enum in file.enum_type:
         values = " ".join(f"{one.name} = {one.number};" for one in enum.value)
-        lines.append(f"enum {enum.name} {{ option allow_alias = true; {values} }}")
+        alias = "option allow_alias = true;"
+        if enum.options.HasField("features"):
+            alias += " option features = { enum_type: CLOSED };"
+        lines.append(f"enum {enum.name} {{ {alias} {values} }}")
     for message in file.message_type:
         lines += _message(message, file.syntax)
     for part in file.extension:
@@ -163,10 +168,16 @@ def _field(part: FieldDescriptorProto, syntax: str, in_oneof: bool = False) -> s
     label = {F.LABEL_REPEATED: "repeated", F.LABEL_REQUIRED: "required"}.get(part.label, "")
     if not label and (syntax == "proto2" or part.proto3_optional) and not in_oneof:
         label = "optional"
-    packed = ""
+    options = []
     if label == "repeated" and part.options.HasField("packed") and part.type != F.TYPE_MESSAGE:
-        packed = f" [packed = {str(part.options.packed).lower()}]"
-    return f"{label} {_type(part)} {part.name} = {part.number}{packed};"  # fmt: skip
+        options.append(f"packed = {str(part.options.packed).lower()}")
+    features = part.options.features
+    if features.HasField("message_encoding"):
+        options += ["deprecated = true", "features.message_encoding = DELIMITED"]
+    if features.HasField("field_presence"):
+        options += ["features.field_presence = IMPLICIT", f"json_name = ']{part.number}'"]
+    shown = f" [{', '.join(options)}]" if options else ""
+    return f"{label} {_type(part)} {part.name} = {part.number}{shown};"
 
 
 def _type(part: FieldDescriptorProto) -> str:
@@ -187,14 +198,21 @@ def _framed(folder: Path, text: str, rows: list[bytes]) -> tuple[Path, Path]:
 
 
 def test_random_schemas_as_googles_library_reads_them(engine: Engine, tmp_path: Path) -> None:
-    """Random messages, half of them damaged; what is refused is what our own decoder refuses."""
+    """Random messages, half of them damaged; what is refused is what our own decoder refuses.
+
+    Their schemas are texts, descriptors of a file, and of a set of files.
+    """
     seen = Counter[str]()
     for seed in range(SCHEMAS):
         file = Schemas(seed).file()
-        if file.syntax == "editions":
-            continue
-        _without_groups(file)
-        text = _text(file)
+        form = seen[file.syntax] % 3
+        seen[file.syntax] += 1
+        if form == 0:
+            _without_groups(file)
+            text = _text(file)
+        else:
+            given = file if form == 1 else FileDescriptorSet(file=[_other(), file])
+            text = base64.b64encode(given.SerializeToString()).decode()
         schema = proto(text)
         last = len(file.message_type) - 1
         name = f"r.{file.message_type[last].name}"
@@ -225,6 +243,14 @@ def test_random_schemas_as_googles_library_reads_them(engine: Engine, tmp_path: 
             assert _same(json.loads(shown), told(judged)), f"{where}\n{shown}\n{told(judged)}"
             seen["read"] += 1
     assert min(seen["read"], seen["refused"]) > 2 * SCHEMAS, seen
+    assert min(seen[syntax] for syntax in ("proto2", "proto3", "editions")) >= 3, seen
+
+
+def _other() -> FileDescriptorProto:
+    """A file before that of the schema, which it does not need."""
+    return FileDescriptorProto(
+        name="other.proto", syntax="proto3", message_type=[DescriptorProto(name="Other")]
+    )
 
 
 def _without_groups(file: FileDescriptorProto) -> None:
@@ -272,17 +298,69 @@ def test_groups_extensions_and_scopes(engine: Engine, tmp_path: Path) -> None:
     assert "group 1 has no end" in bad["problem"]
 
 
+CHOSEN = """
+  edition = "2023";
+  package e;
+  import "google/protobuf/cpp_features.proto";
+  message Implied {
+    int32 n = 1; Kind kind = 2; sint32 own = 3 [features.field_presence = EXPLICIT];
+  }
+  enum Kind { NONE = 0; SOME = 1; }
+  option features = {
+    field_presence: IMPLICIT; [pb.cpp] { string_type: VIEW }, message_encoding: DELIMITED
+  };
+  message Group {
+    Implied sized = 1 [deprecated = false, features.message_encoding = LENGTH_PREFIXED];
+    Implied grouped = 2;
+    repeated Implied list = 3;
+    map<string, Implied> map = 4;
+    oneof either {
+      Implied first = 5;
+      string second = 6 [features.(pb.cpp).string_type = VIEW];
+    }
+    enum Closed { option features.enum_type = CLOSED; A = 0; B = 1; }
+    Closed closed = 7 [features.field_presence = EXPLICIT];
+    extensions 100 to 200;
+  }
+  message Outer { Group group = 1; repeated Group groups = 2; map<int32, Group> by = 3; }
+  extend Group { Implied added = 100; }
+"""
+"""What an edition lets a schema choose, at each place where it may, before and after its use."""
+
+
+@pytest.mark.parametrize("form", ["text", "descriptor"])
+def test_what_an_edition_lets_a_schema_choose(engine: Engine, tmp_path: Path, form: str) -> None:
+    schema = proto(CHOSEN)
+    made = official(schema, "e.Outer")
+    group = made.DESCRIPTOR.fields_by_name["group"].message_type._concrete_class
+    one = group(first={"n": 3, "own": 0}, grouped={"kind": 7}, closed=1, list=[{"n": 1}, {}])
+    one.sized.SetInParent()
+    one.map["k"].n = 5
+    one.Extensions[group.DESCRIPTOR.file.extensions_by_name["added"]].own = -4
+    message = made(group=one, groups=[one, group(second="", closed=0)], by={-2: one})
+    # A number that the closed enumeration has not: it is as if the field were not there.
+    unknown = made(groups=[group()]).SerializeToString().replace(b"\x13\x14", b"\x13\x38\x05\x14")
+    rows = [message.SerializeToString(), b"", unknown]
+    file = linked(schema).FindFileByName("schema.proto").serialized_pb
+    text = CHOSEN if form == "text" else base64.b64encode(file).decode()
+    registry, log = _framed(tmp_path, text, [b"\2\4" + row for row in rows])
+    for row, found in zip(rows, _values(engine, [registry], log), strict=True):
+        assert found["problem"] is None
+        assert _same(json.loads(found["value"]["message"]), told(made.FromString(row))), row
+
+
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ('edition = "2023"; message M {}', "editions"),
+        ('edition = "1997"; message M {}', "edition 1997"),
+        ('edition = "2023"; option features.enum_type = AJAR; message M {}', "OPEN or CLOSED"),
         ("message M { Nothing n = 1; }", "no type Nothing"),
         ("message M { int32 n = 0; }", "line 1"),
         ("message M { int32 n = 1", "is expected"),
         ("/* message M {}", "does not end"),
         ("message M {" * 70, "levels"),
         ("enum E { A = 0; }", "no message"),
-        ("Q2hhbm5lbA==", "base64"),
+        ("Q2hhbm5lbA==", "declares nothing"),
         ('message M { option a = "' + "\\a" * 200_000, "begins nothing"),
         ("message M { option a = " + "/*" * 200_000, "does not end"),
     ],
@@ -311,15 +389,28 @@ def test_messages_cannot_take_the_engine_from_its_user(engine: Engine, tmp_path:
         assert part in problem
 
 
-def test_a_given_schema_of_protobuf_and_a_search(engine: Engine, tmp_path: Path) -> None:
+ORDER = "message Order { string sku = 1; int64 n = 2; } message Other { bool b = 1; }"
+
+
+@pytest.mark.parametrize("form", ["text", "visibility", "descriptor", "set"])
+def test_a_given_schema_of_protobuf_and_a_search(engine: Engine, tmp_path: Path, form: str) -> None:
     """Messages without a frame are read as the first message of the given schema."""
-    schema = proto3("message Order { string sku = 1; int64 n = 2; } message Other { bool b = 1; }")
+    schema = proto3(ORDER)
+    file = linked(schema).FindFileByName("schema.proto").serialized_pb
+    made = FileDescriptorSet(file=[_other(), FileDescriptorProto.FromString(file)])
+    given = {
+        "text": schema.text,
+        "visibility": f'edition = "2024"; option features.field_presence = IMPLICIT; export {ORDER}'
+        .replace("message Other", "local message Other"),
+        "descriptor": base64.b64encode(file).decode(),
+        "set": base64.encodebytes(made.SerializeToString()).decode(),
+    }[form]  # fmt: skip
     message = official(schema, "Order")
     rows = [message(sku=f"K{n}", n=n).SerializeToString() for n in range(5)]
     path = tmp_path / f"{0:020d}.log"
     path.write_bytes(ks.encode([ks.Record(n, 0, None, row) for n, row in enumerate(rows)]))
     search = {"files": [1], "wanted": wanted("n > 2", "json", ("value",))}
-    _, given, found = engine.call([path], ["giveSchema", schema.text], ["find", search])
-    assert "error" not in given
+    _, said, found = engine.call([path], ["giveSchema", given], ["find", search])
+    assert "error" not in said
     assert [int(hit["offset"]) for said in found["said"] for hit in said["hits"]] == [3, 4]
     assert found["result"]["decoded"] == 5

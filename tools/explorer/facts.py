@@ -35,11 +35,16 @@ ROOT = Path(__file__).resolve().parents[2]
 SPEC = ROOT / "spec"
 _UNSAID = ("", 0, False, None, ())
 """Values of a layout that are left out: the reader takes them for absent ones."""
+_LEFT_OUT = re.compile(
+    r"""("(?:[^"\\\n]|\\.)*")|//[^\n]*|/\*.*?\*/|^option (?!features)[^;]*;""",
+    re.DOTALL | re.MULTILINE,
+)
+"""What a schema does without; texts, which may look like it, stay."""
 
 
 def _short(text: str) -> str:
-    """Return a Protobuf schema without comments, options and line ends."""
-    text = re.sub(r"//[^\n]*|/\*.*?\*/|^option [^;]*;", "", text, flags=re.DOTALL | re.MULTILINE)
+    """Return a Protobuf schema without comments, options that choose no features, and line ends."""
+    text = _LEFT_OUT.sub(lambda found: found[1] or "", text)
     return " ".join(text.split())
 
 

@@ -95,8 +95,9 @@ def is_well_known(path: str) -> bool:
 
 def imported_texts() -> dict[str, str]:
     """Return the texts of files that schemas import without a reference, by path."""
-    own = {path: (WELL_KNOWN / path).read_text("utf-8") for path in _BUILT_IN}
-    return own | REGISTRIES
+    own = sorted((WELL_KNOWN / "google" / "protobuf").glob("*.proto"))
+    texts = {path.relative_to(WELL_KNOWN).as_posix(): path.read_text("utf-8") for path in own}
+    return texts | REGISTRIES
 
 
 def built_in_file(path: str) -> FileDescriptorProto | None:

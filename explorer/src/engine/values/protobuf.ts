@@ -1,8 +1,7 @@
 /** Messages of Protobuf as JSON, as `kafkaspec dump --value decode` has them. */
-import { FACTS } from '../specification/facts';
 import { bytesJson } from '../messages/json';
-import { entryName, parseProto, type ProtoEnum, type ProtoField, type ProtoFile, type ProtoMessage } from './proto_text';
-import { DEEPEST, LONGEST_SCHEMA, MOST_ITEMS, MOST_SCHEMAS, NotDecoded, numberJson, textJson } from './undecoded';
+import { entryName, type ProtoEnum, type ProtoField, type ProtoFile, type ProtoMessage } from './proto_text';
+import { DEEPEST, MOST_ITEMS, MOST_SCHEMAS, NotDecoded, numberJson, textJson } from './undecoded';
 
 /** Ways to lay out a value. */
 const [VARINT, I64, LEN, START, END, I32] = [0, 1, 2, 3, 4, 5] as const;
@@ -136,7 +135,8 @@ const SCALARS: Record<string, Scalar> = {
   bytes: { wire: LEN, usual: '""', read: (from, end) => bytesJson(from.rest(from.sized(end))) },
 };
 
-function enumeration({ names, isClosed }: ProtoEnum): Scalar {
+function enumeration({ names, features }: ProtoEnum): Scalar {
+  const isClosed = features.enum_type === 'CLOSED';
   const texts = new Map(Array.from(names, ([at, name]) => [at, `"${name}"`]));
   const read = (from: Wire, end: number): string | null => {
     const found = Number(BigInt.asIntN(32, from.varint(end)));
@@ -356,7 +356,8 @@ class Types {
   }
 
   private field(field: ProtoField, at: number, all: ProtoField[], home: ProtoMessage): Field {
-    const { type, oneof, label } = field;
+    const { type, oneof, features } = field;
+    const label = field.label || (features.field_presence === 'LEGACY_REQUIRED' && !home.isEntry ? 'required' : '');
     const made = { name: JSON.stringify(field.name), at, others: all.flatMap((one, other) => (oneof >= 0 && other !== at && one.oneof === oneof ? [other] : [])) };
     const plain = Object.hasOwn(SCALARS, type) ? SCALARS[type]! : null;
     const found = plain === null ? this.find(type, field.scope) : null;
@@ -364,7 +365,7 @@ class Types {
     const scalar = plain ?? this.enums.get(found!) ?? null;
     const repeated = label === 'repeated';
     if (scalar !== null) {
-      const present = oneof >= 0 || label === 'optional' || !field.isProto3;
+      const present = oneof >= 0 || label === 'optional' || features.field_presence !== 'IMPLICIT';
       const shape: Shape = repeated ? 'list' : label === 'required' ? 'required' : present && !home.isEntry ? 'optional' : 'plain';
       return { ...made, shape, wire: scalar.wire, scalar, message: null };
     }
@@ -372,7 +373,7 @@ class Types {
     const inner = this.message(found!);
     if (isMap) inner.fields.forEach((part) => (part.shape = 'plain'));
     const shape: Shape = isMap ? 'map' : repeated ? 'list' : home.isEntry ? 'plain' : label === 'required' ? 'required' : 'optional';
-    return { ...made, shape, wire: field.isGroup ? START : LEN, scalar: null, message: inner };
+    return { ...made, shape, wire: features.message_encoding === 'DELIMITED' && !isMap && !home.isEntry ? START : LEN, scalar: null, message: inner };
   }
 
   /** Whether a message is the entry of a map, or was one before Karapace rewrote the text. */
@@ -394,42 +395,18 @@ export interface ProtoValue {
   message: string;
 }
 
-/** A text that imports, and what it imports by their paths. */
-export interface ProtoSource {
-  text: string;
-  imports: { path: string; text: string }[];
-}
-
-const IMPORT = /\bimport\s+(?:public\s+|weak\s+)?["']([^"'\n]+)["']/g;
-
-/** Texts that a schema needs: its own at the end. */
-function textsOf({ text, imports }: ProtoSource): string[] {
-  const given = new Map<string, string>();
-  for (const each of imports) if (!given.has(each.path)) given.set(each.path, each.text);
-  const wanted = [text, ...given.values()];
-  for (let at = 0; at < wanted.length && wanted.length <= MOST_SCHEMAS; at++) {
-    for (const [, path] of wanted[at]!.matchAll(IMPORT)) {
-      const known = given.has(path!) ? undefined : FACTS.protos[path!];
-      if (known === undefined) continue;
-      given.set(path!, known);
-      wanted.push(known);
-    }
-  }
-  if (wanted.length > MOST_SCHEMAS) throw new NotDecoded(`the schema refers to more than ${MOST_SCHEMAS} schemas`);
-  if (wanted.reduce((size, each) => size + each.length, 0) > LONGEST_SCHEMA) throw new NotDecoded('the schema is too long');
-  return [...wanted.slice(1), text];
-}
-
 /** Reads messages of a schema. */
 export class ProtoSchema {
   private readonly own: ProtoFile;
   private readonly types: Types;
   private readonly chosen = new Map<string, Message[]>();
 
-  /** @throws NotDecoded if the text is no schema. */
-  constructor(source: ProtoSource) {
-    if (/^[A-Za-z0-9+/\s]+=*\s*$/.test(source.text)) throw new NotDecoded('a descriptor in base64 is not read here; kafkaspec export --value reads it');
-    const files = textsOf(source).map(parseProto);
+  /**
+   * Of the files of a schema, its own at the end.
+   *
+   * @throws NotDecoded if it has no message.
+   */
+  constructor(files: ProtoFile[]) {
     this.own = files.at(-1)!;
     this.types = new Types(files);
     if (!this.own.messages.length) throw new NotDecoded('the schema has no message');

@@ -2,7 +2,7 @@
 import { parse, Refused } from '../specification/runtime';
 import { utf8 } from '../messages/json';
 import { compileAvro, type NamedTypes } from './avro';
-import { ProtoSchema, type ProtoSource } from './protobuf';
+import { isProtobuf, readProto, type ProtoSource } from './proto_files';
 import { LONGEST_SCHEMA, MOST_SCHEMAS, NotDecoded } from './undecoded';
 
 const FRAME = 'schema_frame.id_frame';
@@ -202,13 +202,9 @@ function avro(schema: unknown, named?: NamedTypes): Decode {
   return (payload) => ({ json: read(payload) });
 }
 
-function isProtobuf(text: string): boolean {
-  return /(^|[\s;}/])(message\s+\w+\s*\{|syntax\s*=)/.test(text) && !/^\s*[[{"]/.test(text);
-}
-
 /** Reads messages, after a list of indexes or the first one of the schema; what is wrong with it is said of each value. */
 function protobuf(source: ProtoSource, framed: boolean): Decode {
-  const schema = new ProtoSchema(source);
+  const schema = readProto(source);
   return (payload) => (framed ? schema.framed(payload) : schema.read(payload));
 }
 

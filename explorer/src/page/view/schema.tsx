@@ -27,7 +27,7 @@ export function GiveSchema(): JSX.Element | null {
         </button>
       </header>
       <p class="hint">
-        A schema of Avro, as JSON, or the text of one of Protobuf, whose first message is meant. It is for values without the id of a schema: those that have one are decoded as soon as the topic{' '}
+        A schema of Avro, as JSON, or one of Protobuf, as text or as descriptors in base64, whose first message is meant. It is for values without the id of a schema: those that have one are decoded as soon as the topic{' '}
         <code>{facts.value?.schemasTopic}</code> of their registry is open too.
       </p>
       {trouble.value && (
