@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import re
 import shutil
@@ -180,6 +181,16 @@ def is_quick(item: pytest.Item) -> bool:
     names = [name for value in values for name in (value if isinstance(value, tuple) else [value])]
     left_out = NOT_IN_C if extent.core else SLOW_CODECS
     return not any(isinstance(name, str) and name in left_out for name in names)
+
+
+def pytest_sessionstart() -> None:
+    """Collect no garbage while tests are collected: what that makes stays."""
+    gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    gc.enable()
+    gc.freeze()  # nor look at it again
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

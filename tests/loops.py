@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import shutil
 from collections.abc import Callable, Iterable
-from functools import wraps
+from functools import cache, wraps
 from typing import Any, TypeVar
 
 import pytest
@@ -25,11 +25,14 @@ def each(
 
     Args:
         names: names of the arguments, separated by commas; with more than one, cases are tuples.
-        cases: their values.
+        cases: their values; those that take long to find as a generator, which the test asks.
         ids: returns the name of a case.
     """
     arguments = [name.strip() for name in names.split(",")]
-    everything = list(cases)
+
+    @cache
+    def everything() -> list[Any]:
+        return list(cases)
 
     def decorate(test: _Test) -> _Test:
         @wraps(test)
@@ -37,7 +40,7 @@ def each(
             __tracebackhide__ = True
             failed = 0
             failures: list[tuple[str, BaseException]] = []
-            for number, case in enumerate(everything):
+            for number, case in enumerate(everything()):
                 values = (case,) if len(arguments) == 1 else case
                 given = fixtures | dict(zip(arguments, values, strict=True))
                 if "tmp_path" in fixtures:
@@ -52,9 +55,9 @@ def each(
                 else:
                     if "tmp_path" in fixtures:
                         shutil.rmtree(given["tmp_path"])
-            assert everything, "no cases"
+            assert everything(), "no cases"
             if failures:
-                summary = f"{failed} of {len(everything)} cases failed:"
+                summary = f"{failed} of {len(everything())} cases failed:"
                 raise AssertionError(_message(summary, failures, failed)) from failures[0][1]
 
         signature = inspect.signature(test)

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -21,14 +22,18 @@ from tools.specgen.document import SpecError
 from tools.specgen.loader import load
 
 DOCUMENT = source.read()
-FILES = made()
 Edit = Callable[[str], str]
+
+
+@cache
+def files() -> dict[str, str]:
+    return made()
 
 
 @pytest.mark.slow
 def test_pages_are_made_from_the_specification() -> None:
     # Do they differ? python -m tools.document
-    assert differences(FILES) == []
+    assert differences(files()) == []
     assert problems() == []
     assert source.new(DOCUMENT, source.taken()) == {}
 
@@ -157,7 +162,7 @@ def test_pytest_collects_each_test_that_a_rule_names() -> None:
 
 
 def test_every_sentence_that_binds_is_a_rule_with_a_test() -> None:
-    for name, text in FILES.items():
+    for name, text in files().items():
         outside = []
         for paragraph in text.split("\n\n"):
             if source.BINDING.search(paragraph) and "The key words" not in paragraph:
@@ -193,10 +198,10 @@ def test_profiles_are_tied_to_levels_of_the_kit() -> None:
 
 
 def test_anchors_are_there_once_and_links_lead_to_them() -> None:
-    anchors = {name: re.findall(r'<a id="([^"]+)"', text) for name, text in FILES.items()}
+    anchors = {name: re.findall(r'<a id="([^"]+)"', text) for name, text in files().items()}
     for name, found in anchors.items():
         assert [each for each, count in Counter(found).items() if count > 1] == [], name
-    for name, text in FILES.items():
+    for name, text in files().items():
         for link in re.findall(r"\]\(([^)]*)\)", text):
             file, _, anchor = link.partition("#")
             if file.startswith("https:"):
@@ -208,6 +213,6 @@ def test_anchors_are_there_once_and_links_lead_to_them() -> None:
 
 
 def test_the_citation_is_one(tmp_path: Path) -> None:
-    schema = pytest.importorskip("yaml").safe_load(FILES["CITATION.cff"])
+    schema = pytest.importorskip("yaml").safe_load(files()["CITATION.cff"])
     assert schema["version"] == DOCUMENT.facts["version"]
     assert schema["preferred-citation"]["type"] == "standard"
