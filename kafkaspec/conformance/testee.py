@@ -95,7 +95,7 @@ def _committed(codec: Codec, data: bytes, request: dict[str, Any]) -> list[dict[
     with tempfile.TemporaryDirectory(prefix="kafkaspec-") as folder:
         path = Path(folder) / "topic-0"
         path.mkdir()
-        (path / f"{first.base_offset:020}{names.LOG}").write_bytes(data)
+        (path / names.segment_name(first.base_offset, names.LOG)).write_bytes(data)
         with Partition(path, codec=codec) as log:
             return list(map(record_of, log.records(isolation="read_committed")))
 
@@ -148,7 +148,7 @@ def _transaction_index(codec: Codec, data: bytes, request: dict[str, Any]) -> li
 
 def _producer_snapshot(codec: Codec, data: bytes, request: dict[str, Any]) -> list[dict[str, Any]]:
     with tempfile.TemporaryDirectory(prefix="kafkaspec-") as folder:
-        path = Path(folder) / f"{0:020}.snapshot"
+        path = Path(folder) / names.segment_name(0, names.PRODUCER_SNAPSHOT)
         path.write_bytes(data)
         snapshot = ProducerSnapshot(path, codec=codec)
         if not snapshot.crc_valid:

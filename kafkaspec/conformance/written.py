@@ -19,7 +19,7 @@ from kafkaspec.conformance.protocol import (
     record_of,
 )
 from kafkaspec.errors import KafkaSpecError
-from kafkaspec.files.names import LOG
+from kafkaspec.files.names import LOG, segment_name
 from kafkaspec.log.segment import Segment
 
 WRITTEN: Final = (
@@ -85,7 +85,7 @@ def _finding(data: bytes) -> str | None:
     """Return the first error of ``verify`` about a segment of these bytes, None for none."""
     with tempfile.TemporaryDirectory(prefix="kafkaspec-") as folder:
         first = next(Segment(data).batches())
-        path = Path(folder) / f"{first.base_offset:020}{LOG}"
+        path = Path(folder) / segment_name(first.base_offset, LOG)
         path.write_bytes(data)
         report = verify(path, codec=",".join(judges()))
     errors = (item for item in report.findings if item.severity is Severity.ERROR)

@@ -92,13 +92,18 @@ def _any_of(suffixes: Iterable[str]) -> str:
     return "|".join(map(re.escape, suffixes))
 
 
+OFFSET_DIGITS: Final = 20
+"""Digits of an offset in the name of a file. Kafka: ``LogFileUtils.filenamePrefixFromOffset``."""
+_EPOCH_DIGITS: Final = 10
 # \d takes the digits of any script, and so does int(): Kafka formats with the default locale.
-_SEGMENT = re.compile(rf"(\d{{20}})({_any_of(FILES)})({_any_of(STATES)})?")
+_SEGMENT = re.compile(rf"(\d{{{OFFSET_DIGITS}}})({_any_of(FILES)})({_any_of(STATES)})?")
 # Not padded; after the offset an id as Uuid.toString writes it, 16 bytes in base64 for URLs.
 _REMOTE_INDEX = re.compile(
     rf"([0-9]{{1,19}})_([A-Za-z0-9_-]{{22}})({_any_of(REMOTE_INDEXES)})(\.deleted|\.tmp)?"
 )
-_CHECKPOINT = re.compile(r"(\d{20})-(\d{10})\.checkpoint(\.deleted)?")
+_CHECKPOINT = re.compile(
+    rf"(\d{{{OFFSET_DIGITS}}})-(\d{{{_EPOCH_DIGITS}}}){re.escape(CHECKPOINT)}(\.deleted)?"
+)
 _NUMBER = re.compile(r"([+-]?\d{1,4000})\.")
 _NUMBERED = (LOG, *INDEXES, TRANSACTION_INDEX, PRODUCER_SNAPSHOT, *STATES[1:])
 _STREAM_STATE: Final = ".kafkasegment-{}.json"
@@ -109,6 +114,16 @@ LARGEST_PARTITION: Final = _LARGEST_INT
 _MOVED = re.compile(r"\S+-\S+\.\S+(-delete|-future|-stray)")
 _UNMOVED = re.compile(r".*(-delete|-future|-stray)", re.DOTALL)
 _PARTITION = re.compile(r"(.+)-\+?(\d+)", re.DOTALL)
+
+
+def segment_name(base_offset: int, kind: str) -> str:
+    """Return the name of a file of a segment, as a broker writes it."""
+    return f"{base_offset:0{OFFSET_DIGITS}}{kind}"
+
+
+def checkpoint_name(end_offset: int, epoch: int) -> str:
+    """Return the name of a KRaft snapshot, as a broker writes it. Kafka: ``Snapshots.filename``."""
+    return f"{end_offset:0{OFFSET_DIGITS}}-{epoch:0{_EPOCH_DIGITS}}{CHECKPOINT}"
 
 
 class SegmentName(NamedTuple):
@@ -148,7 +163,7 @@ class SegmentName(NamedTuple):
         """Return the name of the file of another kind that belongs to the same segment."""
         if self.remote_id:
             return f"{self.base_offset}_{self.remote_id}{kind}{self.state}"
-        return f"{self.base_offset:020d}{kind}{self.state}"
+        return f"{segment_name(self.base_offset, kind)}{self.state}"
 
 
 class CheckpointName(NamedTuple):

@@ -138,7 +138,7 @@ class RestoredLogs:
         """Stage an empty partition that begins at an offset, and return it."""
         target = self.path / f"{topic}-{partition}"
         target.mkdir()
-        (target / f"{start:020}{files.LOG}").touch()
+        (target / files.segment_name(start, files.LOG)).touch()
         return Partition(target)
 
     def begin_again(self, topic: str, partition: int, start: int) -> Partition:
@@ -196,7 +196,7 @@ class RestoredLogs:
         """Append batches to a staged partition, and return it as it is now."""
         target = self.path / f"{topic}-{partition}"
         with closing(Partition(target)) as log:
-            (*_, last) = log.segment_paths or [target / f"{0:020}{files.LOG}"]
+            (*_, last) = log.segment_paths or [target / files.segment_name(0, files.LOG)]
         if last.is_symlink():
             self._replace(last, None)
         with open(last, "ab") as file:

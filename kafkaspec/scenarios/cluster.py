@@ -244,7 +244,7 @@ class _Controllers:
             encode([Record(at, time, *encode_control(kind, body))], control=True, **options)
             for at, (kind, body) in zip((0, 1 + len(records)), bodies, strict=True)
         ]
-        name = f"{log.end:020}-{log.epoch:010}{names.CHECKPOINT}"
+        name = names.checkpoint_name(log.end, log.epoch)
         log.others[name] = ends[0] + encode(records, **options) + ends[1]
         return name
 

@@ -55,7 +55,7 @@ def write_snapshot(
         KafkaSpecError: ``unencodable``: a record of the image cannot be written; ``unreadable``:
             there is such a file, or it cannot be written.
     """
-    path = directory / f"{end_offset:020}-{epoch:010}{names.CHECKPOINT}"
+    path = directory / names.checkpoint_name(end_offset, epoch)
     with writing(path), file_aside(path, replace=False) as file:
         for batch in snapshot_batches(image, epoch=epoch, timestamp=timestamp):
             file.write(batch)

@@ -334,7 +334,9 @@ class Examination:
             yield from self._segment(item, sizes[item.path])
         for name, path in listing.replaced.items():
             size = file_size(path)
-            if name not in {f"{item.base_offset:020d}{names.LOG}" for item in load.segments}:
+            if name not in {
+                names.segment_name(item.base_offset, names.LOG) for item in load.segments
+            }:
                 outcome.segments.append(SegmentOutcome(name, size, None))
             yield Trouble(
                 TroubleKind.REPLACED,

@@ -23,7 +23,7 @@ from kafkaspec.arrow.schema import TIMESTAMP_TYPES, request_of
 from kafkaspec.codecs.native.names import UNTIMED
 from kafkaspec.columns.wanted import IS_CONTROL
 from kafkaspec.extension import GLUE
-from kafkaspec.files.names import COPIES, LOG
+from kafkaspec.files.names import COPIES, LOG, OFFSET_DIGITS
 from kafkaspec.layout import names
 from kafkaspec.log.batch import NO_TIMESTAMP, NO_TIMESTAMP_TYPE
 from kafkaspec.tables.scans import SCAN_COLUMNS
@@ -125,6 +125,7 @@ def _facts() -> str:
         (
             f"enum {{ {constants}, COLUMNS }};\n",
             f"enum {{ SOURCES = {total}, NO_TIMESTAMP = {NO_TIMESTAMP} }};\n",
+            f"enum {{ DIGITS = {OFFSET_DIGITS} }};\n",
             f"enum {{ NO_TIMESTAMP_TYPE = {TIMESTAMP_TYPES.index(NO_TIMESTAMP_TYPE)} }};\n",
             f"#define UNTIMED UINT64_C({UNTIMED})\n",
             f'#define LOG "{LOG}"\n#define IS_CONTROL "{IS_CONTROL}"\n',

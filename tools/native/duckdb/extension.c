@@ -26,7 +26,7 @@
 
 DUCKDB_EXTENSION_EXTERN
 
-enum { WINDOW = 8 << 20, DIGITS = 20, PER_MILLISECOND = 1000, TEXT = 1 << 10 };
+enum { WINDOW = 8 << 20, PER_MILLISECOND = 1000, TEXT = 1 << 10 };
 
 /* What a query is over. */
 typedef struct {
