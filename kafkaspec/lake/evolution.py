@@ -2,8 +2,9 @@
 
 Columns are added, nullable, and stay when a schema drops them. Iceberg also widens types; Delta,
 as deltalake writes it, does not. Where a table keeps another type than rows have, the rows go
-into it whose values have room there; a task says of the others why. Files that do not fit are
-refused before anything is committed.
+into it whose values have room there; a task says of the others why. A field whose name differs from
+one of the table in case alone, which most readers take for the same, has no room there. Files that
+do not fit are refused before anything is committed.
 """
 
 from __future__ import annotations
@@ -46,11 +47,13 @@ def fitted(old: pa.Schema, new: pa.Schema, *, widen: bool) -> pa.Schema:
 
 def _taken(old: list[pa.Field], new: list[pa.Field], widen: bool) -> list[pa.Field]:
     known = {field.name: field.type for field in old}
+    used = {name.lower() for name in known}
     return [
         field.with_type(_taken_type(known[field.name], field.type, widen))
         if field.name in known
         else field
         for field in new
+        if field.name in known or field.name.lower() not in used
     ]
 
 
@@ -72,17 +75,19 @@ def others(taken: pa.DataType, own: pa.DataType, path: str) -> list[str]:
     alike = (types.is_struct, types.is_list, types.is_map)
     if not any(check(taken) and check(own) for check in alike):
         return [f"{path} is {taken} in the table, and {own} here"]
-    pairs = zip(
-        (taken.field(place) for place in range(taken.num_fields)),
-        (own.field(place) for place in range(own.num_fields)),
-        strict=True,
-    )
+    found = []
     named = types.is_struct(own)
-    return [
-        text
-        for one, other in pairs
-        for text in others(one.type, other.type, f"{path}.{other.name}" if named else f"{path}[]")
-    ]
+    kept = {taken.field(place).name if named else place: taken.field(place).type
+            for place in range(taken.num_fields)}  # fmt: skip
+    for place in range(own.num_fields):
+        field = own.field(place)
+        inner = f"{path}.{field.name}" if named else f"{path}[]"
+        kind = kept.get(field.name if named else place)
+        if kind is None:
+            found.append(f"{inner} differs in case alone from a field of the table")
+        else:
+            found += others(kind, field.type, inner)
+    return found
 
 
 def as_taken(values: pa.Array, kind: pa.DataType) -> pa.Array:
@@ -94,6 +99,8 @@ def as_taken(values: pa.Array, kind: pa.DataType) -> pa.Array:
     own = values.type
     if own == kind:
         return values
+    if types.is_struct(own) and types.is_struct(kind):
+        values = _with(values, {field.name for field in kind})
     if any(check(own) and check(kind) for check in (types.is_struct, types.is_list, types.is_map)):
         return rebuilt(values, kind, lambda part, to: as_taken(part, to.type), nulls_of(values))
     if values.null_count == len(values):
@@ -107,6 +114,21 @@ def as_taken(values: pa.Array, kind: pa.DataType) -> pa.Array:
     if not pc.all(same, min_count=0).as_py():
         raise pa.ArrowInvalid(f"{kind} has no room for it")
     return made
+
+
+def _with(values: pa.Array, names: set[str]) -> pa.Array:
+    """Return structs with some of their fields, of which the others have to be empty."""
+    parts = list(zip(values.type, values.flatten(), strict=True))
+    kept = [(field, part) for field, part in parts if field.name in names]
+    for field, part in parts:
+        if field.name not in names and part.null_count < len(part):
+            raise pa.ArrowInvalid(f"there is no column for {field.name}")
+    if len(kept) == len(parts):
+        return values
+    fields = [field for field, _ in kept]
+    return pa.StructArray.from_arrays(
+        [part for _, part in kept], fields=fields, mask=nulls_of(values)
+    )
 
 
 def _merged(

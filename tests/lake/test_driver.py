@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
 import sys
 from collections import Counter
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -361,3 +363,30 @@ def test_a_table_keeps_its_types_and_what_has_no_room_is_dead(to: str, tmp_path:
     if to == "delta":
         assert (4, "range", text.format("int64"), increments["long"][1]) in found
     assert len(typed) + len(found) == sum(records(place).values())  # invariant 1
+
+
+def test_fields_that_differ_in_case_alone(to: str, tmp_path: Path) -> None:
+    """The second has a number; one that a table has in the other case has no column there."""
+    root, place = tmp_path / "logs", tmp_path / "lake"
+
+    def add(topic: str, base: int, records: list[tuple[bytes | None, bytes]]) -> None:
+        made = [ks.Record(base + n, logs.START, *each) for n, each in enumerate(records)]
+        (root / topic).mkdir(parents=True, exist_ok=True)
+        (root / topic / f"{base:020d}.log").write_bytes(ks.encode(made))
+
+    # Of Avro: 1; null and 2, 3 and 4.
+    increments = (("N", [b"\2\2"]), ("nN", [b"\0\2\4", b"\2\6\2\x08"]))
+    for number, (names, values) in enumerate(increments):
+        fields = [{"name": name, "type": ["null", "int"], "default": None} for name in names]
+        schema = json.dumps({"type": "record", "name": "O", "fields": fields})
+        named = {"subject": "orders-value", "version": number + 1}
+        key, value = {"keytype": "SCHEMA", "magic": 1, **named}, {"id": number, "schema": schema}
+        add("_schemas-0", number, [(json.dumps(key).encode(), json.dumps(named | value).encode())])
+        add("orders-0", number, [(None, b"\0" + number.to_bytes(4, "big") + v) for v in values])
+        filled(str(root), place, to=to, value="decode", evolve="latest", active=True)
+    assert sorted(rows(place, "offset", "value", table="typed_orders"), key=itemgetter(0)) == [
+        (0, {"N": 1, "N_2": None}),
+        (1, {"N": None, "N_2": 2}),
+    ]
+    text = "the value: value.n differs in case alone from a field of the table"
+    assert rows(place, "offset", "reason", "detail", table=DEAD) == [(2, "range", text)]

@@ -158,4 +158,23 @@ def test_the_types_that_a_table_takes() -> None:
         with pytest.raises(pa.ArrowInvalid):
             as_taken(values, to)
     assert as_taken(pa.array([0.5, float("nan"), None]), pa.float32()).null_count == 1
+
+
+def test_a_field_that_differs_from_one_of_the_table_in_case_alone() -> None:
+    inner = pa.struct([("n", pa.int32()), ("s", pa.string())])
+    own = pa.schema([("v", inner), ("l", pa.list_(inner))])
+    upper, rest = pa.struct([("N", pa.int32())]), pa.struct([("s", pa.string())])
+    taken = fitted(pa.schema([("v", upper), ("l", pa.list_(upper))]), own, widen=False)
+    assert taken == pa.schema([("v", rest), ("l", pa.list_(rest))])
+    why = "{} differs in case alone from a field of the table"
+    assert others(taken.field("v").type, inner, "v") == [why.format("v.n")]
+    assert others(taken.field("l").type, pa.list_(inner), "l") == [why.format("l[].n")]
+    rows = [[{"n": None, "s": "a"}, None], None, [{"n": None, "s": "b"}]]
+    made = as_taken(pa.array(rows, pa.list_(inner)), pa.list_(rest)).to_pylist()
+    assert made == [[{"s": "a"}, None], None, [{"s": "b"}]]
+    with pytest.raises(pa.ArrowInvalid, match="no column for n"):
+        as_taken(pa.array([{"n": 1, "s": None}], inner), rest)
+
+
+def test_values_of_other_types_that_are_null_fit() -> None:
     assert as_taken(pa.array([None, None], pa.string()), pa.int32()).null_count == 2
