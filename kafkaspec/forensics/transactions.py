@@ -11,6 +11,8 @@ import pyarrow as pa
 from kafkaspec._generated.python.model.control_record import ControlRecordType
 from kafkaspec._generated.python.model.enumeration import TransactionState
 from kafkaspec.forensics.headers import EPOCH
+from kafkaspec.layout import names
+from kafkaspec.layout.framing import RECORD_BATCH, field_of
 from kafkaspec.layout.kinds import shown_name
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.transactions import OpenTransaction
@@ -49,6 +51,9 @@ _KINDS: Final = {
 """The markers that partitions get, by the state of the coordinator."""
 _RAISES_EPOCH: Final = 2
 """The version of transactions from which every end raises the epoch of the producer."""
+_EXHAUSTED: Final = field_of(RECORD_BATCH, names.PRODUCER_EPOCH).largest - 1
+"""The last epoch of a producer id; the end that raises it gives the client another id. Kafka:
+``TransactionMetadata.isProducerEpochExhausted``."""
 
 OPEN: Final = pa.schema([
     ("topic", pa.string()), ("partition", pa.int32()), ("producer_id", pa.int64()),
@@ -181,18 +186,20 @@ def verdict_of(
 
 
 def decision_of(
-    row: Mapping[str, Any], topic: str | None, partition: int | None, epoch: int
+    row: Mapping[str, Any], topic: str | None, partition: int | None, producer_id: int, epoch: int
 ) -> tuple[ControlRecordType, Strength] | str:
     """Return how a coordinator ended the transaction of a producer, or why that is not known.
 
     The epoch that follows is that of the same transaction if its client speaks version 2, whose
     every end raises it (KIP-890), or if it was aborted; otherwise a producer began again, and what
-    it had open was aborted then. Kafka: ``TransactionMetadata.prepareAbortOrCommit``.
+    it had open was aborted then. Kafka: ``TransactionMetadata.prepareAbortOrCommit``, and
+    ``prepareComplete`` for an end that used up the id.
 
     Args:
         row: of ``TRANSACTIONS``, of the producer.
         topic: where the transaction is.
         partition: its number.
+        producer_id: of the producer.
         epoch: of the producer.
     """
     state = row["state"]
@@ -200,6 +207,10 @@ def decision_of(
     if kind is None:
         return f"the state of its transactional id is {state}"
     raises = row["client_transaction_version"] >= _RAISES_EPOCH
+    if producer_id == row["previous_producer_id"] != row["producer_id"]:
+        if raises and epoch >= _EXHAUSTED and not row["producer_epoch"]:
+            return kind, Strength.LIKELY
+        return "the state of its transactional id is of another producer id"
     if row["producer_epoch"] not in (epoch + raises, epoch + 1):
         return "the state of its transactional id is of another epoch"
     if row["producer_epoch"] != epoch + raises and kind is ControlRecordType.COMMIT:

@@ -62,7 +62,9 @@ def endings(
         why = "no coordinator knows it"
         if row is not None:
             why = f"its coordinator has it as {row['state']}"
-            decision = decision_of(row, log.topic, log.partition, each.producer_epoch)
+            decision = decision_of(
+                row, log.topic, log.partition, each.producer_id, each.producer_epoch
+            )
             if not isinstance(decision, str):
                 kind, strength = decision
             elif verdict is TransactionVerdict.HANGING:

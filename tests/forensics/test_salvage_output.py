@@ -166,7 +166,7 @@ def test_no_state_of_a_coordinator_proves_how_a_transaction_ended(
     """The marker that is lost may be that of a transaction before the one in the state."""
     row = {
         "transactional_id": "t", "state": state, "producer_id": _PRODUCER,
-        "previous_producer_id": None, "next_producer_id": None, "producer_epoch": epoch,
+        "previous_producer_id": _PRODUCER, "next_producer_id": None, "producer_epoch": epoch,
         "client_transaction_version": version,
         "partitions": [{"topic": "t", "partition_ids": [0]}] if listed else [],
     }  # fmt: skip
@@ -176,6 +176,33 @@ def test_no_state_of_a_coordinator_proves_how_a_transaction_ended(
     )  # fmt: skip
     found = decided_by([row], "t", 0)(entry)
     assert (None if isinstance(found, str) else (found[0].name, str(found[1]))) == expected
+
+
+@pytest.mark.parametrize(
+    ("state", "epoch", "raised", "version", "expected"),
+    [
+        ("CompleteCommit", 32766, 0, 2, "COMMIT"),
+        ("CompleteAbort", 32766, 0, 2, "ABORT"),
+        ("CompleteCommit", 32765, 0, 2, None),  # there was another transaction after it
+        ("CompleteCommit", 32766, 1, 2, None),
+        ("CompleteCommit", 32766, 0, 1, None),
+    ],
+)
+def test_the_end_that_uses_up_a_producer_id(
+    state: str, epoch: int, raised: int, version: int, expected: str | None
+) -> None:
+    """The coordinator has given the client another id when it is complete (KIP-890)."""
+    row = {
+        "transactional_id": "t", "state": state, "producer_id": _PRODUCER + 1,
+        "previous_producer_id": _PRODUCER, "next_producer_id": None, "producer_epoch": raised,
+        "client_transaction_version": version, "partitions": [],
+    }  # fmt: skip
+    entry = new_producer_entry(
+        producer_id=_PRODUCER, producer_epoch=epoch, last_sequence=2, last_offset=2,
+        offset_delta=2, timestamp=2, coordinator_epoch=-1, current_txn_first_offset=0,
+    )  # fmt: skip
+    found = decided_by([row], "t", 0)(entry)
+    assert (None if isinstance(found, str) else found[0].name) == expected
 
 
 @pytest.mark.slow

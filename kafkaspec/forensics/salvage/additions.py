@@ -459,7 +459,7 @@ def decided_by(
         row = known.get(entry.producer_id)
         if row is None:
             return "its coordinator does not know the producer"
-        found = decision_of(row, topic, partition, entry.producer_epoch)
+        found = decision_of(row, topic, partition, entry.producer_id, entry.producer_epoch)
         if isinstance(found, str):
             return found
         return *found, f"the state of {row['transactional_id']} is {row['state']}"
