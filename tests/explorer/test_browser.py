@@ -461,6 +461,24 @@ def test_axe_has_no_finding(browser: Browser, size: str, scheme: str, tmp_path: 
         assert wide <= width
 
 
+CUT = """() => [...document.querySelectorAll('.virtual')].flatMap(list => {
+  const edge = list.getBoundingClientRect().right
+  return [...list.querySelectorAll('.row.head > *')]
+    .filter(cell => cell.clientWidth && cell.getBoundingClientRect().right > edge)
+    .map(cell => `${list.id}: ${cell.textContent}`)
+})"""
+"""Columns of lists of which a part is beyond the edge."""
+
+
+def test_every_column_that_is_shown_can_be_seen(browser: Browser) -> None:
+    with explorer(browser) as page:
+        page.open(log())
+        for width in (320, 600, 820, 1100, 1280, 1440, 1920, 2399, 2400, 2560, 3840):
+            page.page.set_viewport_size({"width": width, "height": 900})
+            page.page.wait_for_timeout(100)
+            assert page.page.evaluate(CUT) == [], width
+
+
 def check(page: Explorer, what: str) -> None:
     page.page.wait_for_timeout(150)  # colours that change have changed
     found = page.page.evaluate(
