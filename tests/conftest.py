@@ -183,9 +183,10 @@ def is_quick(item: pytest.Item) -> bool:
     return not any(isinstance(name, str) and name in left_out for name in names)
 
 
-def pytest_sessionstart() -> None:
+def pytest_sessionstart(session: pytest.Session) -> None:
     """Collect no garbage while tests are collected: what that makes stays."""
-    gc.disable()
+    if not session.config.pluginmanager.hasplugin("dsession"):  # which has workers collect
+        gc.disable()
 
 
 def pytest_collection_finish() -> None:
