@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -682,6 +683,31 @@ def _read_in_time(client: Client, topic: str, wanted: Sequence[ks.Record]) -> Co
         time.sleep(1)
 
 
+@contextmanager
+def _started(servers: Sequence[Server]) -> Iterator[None]:
+    """Start servers in their order, and stop them in the other one."""
+    try:
+        for server in servers:
+            server.start()
+        yield
+        for server in reversed(servers):
+            server.stop()
+    finally:
+        for server in servers:
+            server.kill()
+
+
+def _as_told(broker: Broker, restored: Path) -> Server:
+    """Return the controller that a restored directory is for; the broker's nodes follow it."""
+    text = (restored / "server.properties").read_text()
+    (broker.work / "controller.properties").write_text(text)
+    found = next(line for line in text.splitlines() if line.startswith("listeners="))
+    address = found.rpartition("/")[2]
+    for name in ("kafka", "node-1"):
+        _as_broker(broker.work / f"{name}.properties", address)
+    return broker.server("controller", int(address.rpartition(":")[2]))
+
+
 def _controller(broker: Broker, restored: Path, number: int, port: int) -> Server:
     """Return another controller of what was restored."""
     text = (restored / f"voter-{number}" / "server.properties").read_text()
@@ -724,34 +750,23 @@ def test_brokers_that_are_kept_come_back(version: Version, tmp_path: Path) -> No
     assert plan.target is not None, plan.findings
     for disk in disks:
         shutil.rmtree(disk / metadata)
-    for name in ("kafka", "node-1"):
-        _as_broker(work / f"{name}.properties", controller)
-    text = (tmp_path / "out" / "server.properties").read_text()
-    (work / "controller.properties").write_text(text)
+    first = _as_told(broker, tmp_path / "out")
     servers = [
         *(
             _controller(broker, tmp_path / "out", number, other)
             for number, other in enumerate(others, 10)
         ),
-        broker.server("controller", port),
+        first,
         broker.server("kafka", int(broker.bootstrap.rpartition(":")[2])),
         second.server,
     ]
-    try:
-        for server in servers:
-            server.start()
-        with Client(broker) as client:
-            deadline = time.monotonic() + 60
+    with _started(servers), Client(broker) as client:
+        deadline = time.monotonic() + 60
+        leader, isr = client.leader("two")
+        while sorted(isr) != [0, 1] and time.monotonic() < deadline:
+            time.sleep(0.5)
             leader, isr = client.leader("two")
-            while sorted(isr) != [0, 1] and time.monotonic() < deadline:
-                time.sleep(0.5)
-                leader, isr = client.leader("two")
-            got = client.consume("two", "read_uncommitted")
-        for server in reversed(servers):
-            server.stop()
-    finally:
-        for server in servers:
-            server.kill()
+        got = client.consume("two", "read_uncommitted")
     assert sorted(isr) == [0, 1]
     assert leader in (0, 1)
     assert [record.value for record in got.records] == [b"%d" % number for number in range(30)]
@@ -759,6 +774,51 @@ def test_brokers_that_are_kept_come_back(version: Version, tmp_path: Path) -> No
         assert not [path.name for path in disk.iterdir() if "-stray" in path.name]
         with ks.Partition(disk / "two-0") as log:
             assert len(list(log.records())) == 30
+
+
+@pytest.mark.parametrize("version", _TARGETS[-1:], ids=lambda each: each.name)
+def test_an_empty_node_that_a_copy_has_in_sync_alone_leads_nothing(
+    version: Version, tmp_path: Path
+) -> None:
+    """The copy of a broker that was stopped says so of the other one, whose disk is lost."""
+    work = tmp_path / "run"
+    work.mkdir()
+    broker = Broker(version, work)
+    with broker.running(), Client(broker) as client:
+        second = broker.join()
+        client.place("two", [0, 1], {})
+        client.open("plain", {"acks": "all"})
+        client.send("plain", "two", 0, [Record(b"key", b"%d" % n) for n in range(30)])
+        broker.leave()
+    copy = second.logs / f"{Topic.CLUSTER_METADATA}-0"
+    with ks.Partition(copy) as log:
+        partitions = read_cluster(log).image.items[ClusterKind.PARTITION].values()
+    assert [each["isr"] for each in partitions if sorted(each["replicas"]) == [0, 1]] == [[0]]
+    (port,) = free_ports(1)
+    controller = f"{LOOPBACK}:{port}"
+    plan = restore(
+        second.logs, tmp_path / "out", write=True, keep_brokers=True, node_id=9,
+        controller=controller, target_release=".".join(version.name.split(".")[:2]),
+    )  # fmt: skip
+    assert plan.target is not None, plan.findings
+    shutil.rmtree(copy)
+    shutil.rmtree(broker.logs)
+    broker.logs.mkdir()
+    known = (second.logs / names.META_PROPERTIES).read_text().splitlines()
+    lines = [line for line in known if not line.startswith(("directory.id", "node.id"))]
+    (broker.logs / names.META_PROPERTIES).write_text("\n".join([*lines, "node.id=0", ""]))
+    servers = [
+        _as_told(broker, tmp_path / "out"),
+        broker.server("kafka", int(broker.bootstrap.rpartition(":")[2])),  # the empty one first
+        second.server,
+    ]
+    with _started(servers), Client(broker) as client:
+        got = client.consume("two", "read_uncommitted")
+        leader, isr = client.leader("two")
+    assert (leader, isr) == (1, [1])
+    assert [record.value for record in got.records] == [b"%d" % number for number in range(30)]
+    with ks.Partition(second.logs / "two-0") as log:
+        assert len(list(log.records())) == 30
 
 
 @pytest.mark.parametrize("version", _TARGETS[-1:], ids=lambda each: each.name)
