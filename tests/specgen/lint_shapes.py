@@ -178,6 +178,51 @@ SHAPES: list[tuple[str, str, str, list[str]]] = [
         ],
     ),
     (
+        "null by a number without a sign",
+        "        type: s4\n        doc: Bytes that follow, negative for null.\n",
+        "        type: u4\n        doc: Bytes that follow, negative for null.\n",
+        [
+            "sample.ksy#/types/nullable: shape: -scalar: nullable_bytes is null where len_value is "
+            "negative; give it a signed type"
+        ],
+    ),
+    (
+        "S2 field that the other case lacks",
+        (
+            "            1: message(magic)\n"
+            "    instances:\n"
+            "      magic:\n"
+            "        pos: 8\n"
+            "        type: u1\n"
+            "        valid:\n"
+            "          max: 1\n"
+            "          min: 0\n"
+            "        doc: Version of the content.\n"
+        ),
+        (
+            "            _: plain\n"
+            "    instances:\n"
+            "      magic:\n"
+            "        pos: 8\n"
+            "        type: u1\n"
+            "        doc: Version of the content.\n"
+            "  plain:\n"
+            "    doc: Any bytes.\n"
+            "    doc-ref: https://github.com/apache/kafka/blob/4.1.0/a/Plain.java Plain\n"
+            "    seq:\n"
+            "      - id: rest\n"
+            "        size-eos: true\n"
+            "        doc: They.\n"
+        ),
+        [
+            "sample.ksy#/types/choice/instances/magic: S2: message must not hold magic 1, as "
+            "another case would read it; write valid: 0",
+            "sample.ksy#/types/choice/instances/magic: S2: plain has no magic; write it at pos 8",
+            "sample.ksy#/types/plain: shape: plain has no checksums; readers verify one, "
+            "-derive it",
+        ],
+    ),
+    (
         "bits as one number",
         "        type: b7\n",
         "        type: b23\n",

@@ -212,6 +212,9 @@ def _scalar(model: Model, type_: Type) -> Messages:
     if number is not None and (value.condition == Binary(">=", number, Int(0))) is not nullable:
         wanted = "needs" if nullable else "has no"
         yield f"-scalar: {type_.scalar} {wanted} if: size >= 0 at {value.id}"
+    unsigned = isinstance(size.type, IntegerType) and not size.type.signed
+    if nullable and unsigned and not derived.plus:
+        yield f"-scalar: {type_.scalar} is null where {size.id} is negative; give it a signed type"
 
 
 def _field(model: Model, type_: Type, field: Field) -> Iterator[Problem]:
@@ -293,7 +296,7 @@ def _peek(model: Model, type_: Type, peek: PeekInstance) -> Messages:
         structure = model.type(reference)
         field = structure.field_by_id.get(peek.id)
         if field is None:
-            if case is not None:
+            if case is not None or len(kind.cases) > 1:  # writers see that it is no other case
                 yield f"{structure.name} has no {peek.id}; write it at pos {position}"
             continue
         place = _place(model, structure, field)
