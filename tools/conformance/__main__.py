@@ -16,7 +16,8 @@ from kafkaspec.cli.report import Reporter
 from kafkaspec.conformance.cases import Case
 from kafkaspec.conformance.goldens import committed_cases, golden_cases
 from kafkaspec.conformance.made import made_cases
-from kafkaspec.conformance.process import Testee
+from kafkaspec.conformance.process import DEFAULT_TIMEOUT, Testee
+from kafkaspec.conformance.protocol import CaseFailure
 from kafkaspec.conformance.resource import resource_cases
 from kafkaspec.conformance.runner import CaseOutcome, Result, Run, read_expected
 from kafkaspec.conformance.vectors import vector_cases
@@ -27,6 +28,9 @@ from tools.conformance.faults import REPORTED, own_cases, shown
 from tools.conformance.kaitai import ROOT
 from tools.specgen.kaitai.emit import CompilerMissing
 
+_PATIENCE: Final = 60.0
+"""Seconds for an answer of a decoder that is not known to hang: on a slow machine, beside other
+work, kafka-python took more than 10 to decompress as much as it may not."""
 _PUT: Final = (CaseOutcome.PASSED, CaseOutcome.FAILED, CaseOutcome.EXPECTED_FAILURE)
 """What a case counts as that the decoder answered."""
 
@@ -97,7 +101,8 @@ def run_adapter(adapter: Adapter, cases: Sequence[Case]) -> Run:
         CompilerMissing: the compiler of Kaitai Struct cannot be run.
     """
     expected = read_expected(adapter.expected) if adapter.expected else []
-    with Testee(adapter.command()) as testee:
+    hangs = any(item.failure is CaseFailure.TIMED_OUT for item in expected)
+    with Testee(adapter.command(), timeout=DEFAULT_TIMEOUT if hangs else _PATIENCE) as testee:
         run = Run(testee, expected)
         for _ in run.all([*cases, *own_cases(adapter.faults)]):
             pass
