@@ -43,7 +43,8 @@ Segments of two gigabytes, which only all tests have, need twice as much.
 ``PYTEST_DEBUG_TEMPROOT`` names another place."""
 QUICK_SECONDS: Final = 120
 """Most processor seconds of all quick tests, with their collection by two workers, on the slowest
-machine in use, where they take 112."""
+machine in use, where they take 72 to 78; the first time, or where Python writes no bytecode, they
+are compiled too."""
 SECONDS: dict[str, float] = {}
 """Processor seconds of each process of the run, as it ended."""
 SLOW_CODECS = {"kaitai", "construct"}
