@@ -25,7 +25,7 @@ def each(
 
     Args:
         names: names of the arguments, separated by commas; with more than one, cases are tuples.
-        cases: their values; those that take long to find as a generator, which the test asks.
+        cases: their values; a generator is consumed by the test, not when tests are collected.
         ids: returns the name of a case.
     """
     arguments = [name.strip() for name in names.split(",")]

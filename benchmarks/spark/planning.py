@@ -15,6 +15,7 @@ import click
 import kafkaspec as ks
 from benchmarks.outcome import number
 from benchmarks.timing import Candidate, measure
+from kafkaspec.files.names import LOG, segment_name
 from kafkaspec.layout import names
 from kafkaspec.lazy import uncollected
 from kafkaspec.log.headers import header_tables
@@ -37,7 +38,7 @@ def make(root: Path, partitions: int, segments: int) -> None:
         directory = root / f"orders-{partition}"
         directory.mkdir()
         for place, batch in enumerate(batches):
-            (directory / f"{place * _RECORDS:020d}.log").write_bytes(batch)
+            (directory / segment_name(place * _RECORDS, LOG)).write_bytes(batch)
 
 
 def count(root: Path) -> int:

@@ -117,12 +117,12 @@ def as_taken(values: pa.Array, kind: pa.DataType) -> pa.Array:
 
 
 def _with(values: pa.Array, names: set[str]) -> pa.Array:
-    """Return structs with some of their fields, of which the others have to be empty."""
+    """Return structs with the named fields alone; the others have to be null."""
     parts = list(zip(values.type, values.flatten(), strict=True))
     kept = [(field, part) for field, part in parts if field.name in names]
     for field, part in parts:
         if field.name not in names and part.null_count < len(part):
-            raise pa.ArrowInvalid(f"there is no column for {field.name}")
+            raise pa.ArrowInvalid(f"the table has no column for {field.name}")
     if len(kept) == len(parts):
         return values
     fields = [field for field, _ in kept]

@@ -325,7 +325,7 @@ CHOSEN = """
   message Outer { Group group = 1; repeated Group groups = 2; map<int32, Group> by = 3; }
   extend Group { Implied added = 100; }
 """
-"""What an edition lets a schema choose, at each place where it may, before and after its use."""
+"""Every feature that an edition lets a schema set, before and after the fields that it affects."""
 
 
 @pytest.mark.parametrize("form", ["text", "descriptor"])

@@ -29,8 +29,8 @@ from tools.conformance.kaitai import ROOT
 from tools.specgen.kaitai.emit import CompilerMissing
 
 _PATIENCE: Final = 60.0
-"""Seconds for an answer of a decoder that is not known to hang: on a slow machine, beside other
-work, kafka-python took more than 10 to decompress as much as it may not."""
+"""Seconds for an answer of a decoder that is not known to hang: on a slow, busy machine,
+kafka-python needed more than 10 to decompress a bomb up to the memory limit."""
 _PUT: Final = (CaseOutcome.PASSED, CaseOutcome.FAILED, CaseOutcome.EXPECTED_FAILURE)
 """What a case counts as that the decoder answered."""
 

@@ -39,7 +39,7 @@ _LEFT_OUT = re.compile(
     r"""("(?:[^"\\\n]|\\.)*")|//[^\n]*|/\*.*?\*/|^option (?!features)[^;]*;""",
     re.DOTALL | re.MULTILINE,
 )
-"""What a schema does without; texts, which may look like it, stay."""
+"""Comments and options that the explorer ignores; strings, which may contain either, are kept."""
 
 
 def _short(text: str) -> str:

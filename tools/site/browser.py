@@ -36,7 +36,7 @@ FRONT: Final = "index.html"
 _CUT: Final = """() => [...document.querySelectorAll('article pre code')].some(
   box => box.scrollWidth > box.clientWidth)"""
 _OWN: Final = ("asks for file:", "asks for blob:")
-"""What a page asks of the folder it is in, and of itself: the explorer starts a thread so."""
+"""Requests without a network: for files of the site, and for the worker that the explorer makes."""
 _SOUGHT: Final = "last_offset_delta"
 _WIDER: Final = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 

@@ -296,7 +296,9 @@ def _peek(model: Model, type_: Type, peek: PeekInstance) -> Messages:
         structure = model.type(reference)
         field = structure.field_by_id.get(peek.id)
         if field is None:
-            if case is not None or len(kind.cases) > 1:  # writers see that it is no other case
+            if (
+                case is not None or len(kind.cases) > 1
+            ):  # serializers check it against the other cases
                 yield f"{structure.name} has no {peek.id}; write it at pos {position}"
             continue
         place = _place(model, structure, field)
