@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -14,8 +15,19 @@ from playwright.sync_api import Browser, BrowserContext, Error, Page, sync_playw
 ROOT: Final = Path(__file__).resolve().parents[2]
 HTML: Final = ROOT / "generated" / "explorer" / "explorer.html"
 NAMES: Final = ("chromium", "chromium-browser", "google-chrome")
-WAIT: Final = 10_000
+WAIT: Final = 30_000
 """Milliseconds until a test fails; no test takes as long."""
+
+
+DELAY: Final = int(os.environ.get("EXPLORER_DELAY", "0"))
+"""Milliseconds that each request to the engine waits, so that a test which does not wait for an
+answer fails, as it now and then would on a busy machine."""
+SLOW: Final = """
+const post = Worker.prototype.postMessage;
+Worker.prototype.postMessage = function (...given) {
+  setTimeout(() => post.apply(this, given), %d);
+};
+"""
 
 
 def chromium() -> str | None:
@@ -50,7 +62,7 @@ class Explorer:
         asked: addresses that were asked for.
     """
 
-    def __init__(self, context: BrowserContext, address: str = "") -> None:
+    def __init__(self, context: BrowserContext, address: str = "", delay: int = DELAY) -> None:
         self.page: Page = context.new_page()
         self.page.set_default_timeout(WAIT)
         self.wrong: list[str] = []
@@ -63,6 +75,8 @@ class Explorer:
             "document.addEventListener('securitypolicyviolation',"
             " event => console.error('policy: ' + event.violatedDirective))"
         )
+        if delay:
+            self.page.add_init_script(SLOW % delay)
         self.page.goto(address or HTML.as_uri())
 
     def _heard(self, message: Any) -> None:
@@ -88,11 +102,12 @@ class Explorer:
         self.ready()
 
     def ready(self) -> None:
-        """Wait until a file is shown, with its fields."""
-        self.page.wait_for_selector("main .panels")
-        content = "#tree .field:not(.none), .panel .none, .trouble"
-        self.page.wait_for_selector(content, state="attached")
-        self.page.wait_for_selector(".summary progress, .summary.busy", state="detached")
+        """Wait until a file is shown, with its fields and records."""
+        self.page.wait_for_selector("main .panels[aria-busy=false]")
+
+    def settled(self) -> None:
+        """Wait until nothing of the file that is shown is still to come."""
+        self.page.wait_for_selector("main [aria-busy=true]", state="detached")
 
     def until(self, expression: str, wanted: Any) -> None:
         """Wait until an expression has a value; the policy forbids what Playwright has for that."""
@@ -114,11 +129,13 @@ class Explorer:
 
     def choose(self, table: str, row: int) -> None:
         """Go to a row of a table by its keyboard, from the top or the end."""
+        self.settled()
         self.page.focus(f"#{table}")
         self.page.keyboard.press("Home")
         for _ in range(row):
             self.page.keyboard.press("ArrowDown")
         self.page.wait_for_selector(f"#{table}-{row}[aria-selected=true]")
+        self.settled()
 
     def edit(self, field: str, text: str) -> str:
         """Click the value of a field of the tree, and write another; return what was there."""
@@ -154,12 +171,14 @@ class Explorer:
 
 
 @contextmanager
-def explorer(browser: Browser, address: str = "", **options: Any) -> Iterator[Explorer]:
+def explorer(
+    browser: Browser, address: str = "", delay: int = DELAY, **options: Any
+) -> Iterator[Explorer]:
     """The page in a browser of its own: other cookies, other storage."""
     options.setdefault("viewport", {"width": 1440, "height": 900})
     context = browser.new_context(**options)
     try:
-        made = Explorer(context, address)
+        made = Explorer(context, address, delay)
         yield made
         made.close()
     finally:

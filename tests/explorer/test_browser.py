@@ -349,6 +349,7 @@ def test_the_keyboard_alone(page: Explorer) -> None:
         """Press a key as people do: after what the one before has changed is on the screen."""
         keys.press(key)
         page.page.evaluate(_DRAWN)
+        page.settled()
 
     for key, place in {
         "b": "batches",
@@ -558,6 +559,44 @@ def test_records_are_added_copied_and_removed(page: Explorer) -> None:
     found = list(ks.decode(data))[: total + 1]
     assert [record.key for record in found[:2]] == [b"single", None]
     assert found[1].value is None
+
+
+def test_what_is_still_read_is_not_said_to_be_none(browser: Browser) -> None:
+    with explorer(browser, delay=500) as page:
+        page.page.set_input_files("#file-input", log("codec-gzip-0"))
+        page.page.wait_for_selector("#batches-0[aria-selected=true]")
+        assert page.page.inner_text("#records .none") == "Reading …"
+        assert page.page.inner_text("#tree .none") == "Reading …"
+        page.settled()
+        assert page.rows("records") > 0
+
+
+def test_records_come_though_other_fields_were_asked_for_before_they_did(browser: Browser) -> None:
+    file = log("transactions-0")
+    second = [batch.position for batch in ks.Segment(file).batches()][1]
+    view = f"{HTML.as_uri()}#file={NAME}.log&at={second}&record=0"
+    with explorer(browser, view, delay=500) as page:
+        page.page.set_input_files("#file-input", file)
+        page.page.click("[aria-label='Fields of'] >> text=Batch")
+        assert page.rows("records") == 0
+        page.settled()
+        assert page.rows("records") > 0
+
+
+def test_an_answer_about_a_file_is_not_shown_with_the_next(
+    browser: Browser, tmp_path: Path
+) -> None:
+    """What comes late is dropped: an empty log has no fields of the one that was shown before."""
+    empty = tmp_path / "empty.log"
+    empty.touch()
+    with explorer(browser, delay=500) as page:
+        page.page.set_input_files("#file-input", [log("codec-gzip-0"), empty])
+        page.page.wait_for_selector("#batches-0[aria-selected=true]")
+        page.page.locator("#files .row", has_text="empty.log").click()
+        page.settled()
+        page.page.wait_for_timeout(1000)
+        assert page.page.inner_text("#tree .none") == "No fields"
+        assert page.rows("records") == 0
 
 
 def test_records_of_a_compressed_batch_are_not_edited(page: Explorer) -> None:

@@ -62,6 +62,11 @@ export class Open {
     this.dir = info.path.slice(0, Math.max(0, info.path.lastIndexOf('/')));
   }
 
+  /** Whether all of it that is shown at first was read, or cannot be. */
+  get isRead(): boolean {
+    return (this.isLog ? this.result.value : this.table.value) !== null || this.error.value !== null;
+  }
+
   get isLog(): boolean {
     return ['segment', 'kraft_snapshot'].includes(this.info.kind);
   }
@@ -323,6 +328,7 @@ function show(file: Open | null): void {
     stopSurvey();
     queueMicrotask(() => void surveyAll());
   }
+  newest += 1;
   batch(() => {
     if (current.value?.dir !== file?.dir) lookUp.value = search.value = null;
     current.value = file;
@@ -370,11 +376,21 @@ export function byId(id: FileId): Open | undefined {
 
 /** A number of the newest request: what an older one answers is dropped. */
 let newest = 0;
+const asked = signal(0);
+/** Whether something that was chosen is still to come. */
+export const reading = computed(() => asked.value > 0);
+
+/** Ask for what was chosen; what goes wrong is said. */
+async function ask(work: (own: number) => Promise<void>): Promise<void> {
+  const own = ++newest;
+  asked.value += 1;
+  await attempt(() => work(own));
+  asked.value -= 1;
+}
 
 export async function chooseRow(wanted: number, index = -1): Promise<void> {
   const file = current.value;
   if (!file) return;
-  const own = ++newest;
   batch(() => {
     if (row.value !== wanted) {
       page.value = null;
@@ -385,10 +401,10 @@ export async function chooseRow(wanted: number, index = -1): Promise<void> {
     part.value = index < 0 ? 'batch' : 'record';
     lit.value = pinned.value = caret.value = null;
   });
-  await attempt(async () => {
+  await ask(async (own) => {
     const first = Math.max(0, Math.floor(index / RECORDS_AT_ONCE) * RECORDS_AT_ONCE);
     const [records] = await Promise.all([readPage(file, wanted, first), readTree(file, own)]);
-    if (own === newest && records) keep(records);
+    if (row.value === wanted && current.value === file && records) keep(records);
   });
 }
 
@@ -444,19 +460,17 @@ export async function choosePart(wanted: Part): Promise<void> {
   if (!file) return;
   part.value = wanted;
   caret.value = null;
-  const own = ++newest;
-  await attempt(() => readTree(file, own));
+  await ask((own) => readTree(file, own));
 }
 
 export async function chooseEntry(wanted: number): Promise<void> {
   const file = current.value;
   if (!file) return;
-  const own = ++newest;
   batch(() => {
     entry.value = wanted;
     lit.value = pinned.value = caret.value = null;
   });
-  await attempt(async () => {
+  await ask(async (own) => {
     if (wanted >= 0) await file.entries(wanted);
     await readTree(file, own);
   });

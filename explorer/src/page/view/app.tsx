@@ -21,6 +21,7 @@ import {
   opened,
   openFiles,
   page,
+  reading,
   record,
   said,
   search,
@@ -162,7 +163,7 @@ function Summary({ file }: { file: Open }): JSX.Element {
   ].filter(Boolean);
   const part = file.isLog && !result && info.size && !file.checking.value ? Math.floor((file.scanned.value / info.size) * 100) : null;
   return (
-    <div class={file.isLog && !result && !file.error.value ? 'summary busy' : 'summary'}>
+    <div class={file.isLog && !file.isRead ? 'summary busy' : 'summary'}>
       <h2 title={printable(info.path)}>
         {info.folder && <span>{printable(info.folder)}/</span>}
         <b>{printable(info.name)}</b>
@@ -233,9 +234,9 @@ function Layouts(): JSX.Element {
 }
 
 /** The records of the partition, and the chosen one. */
-function RecordPanels(): JSX.Element {
+function RecordPanels({ waits }: { waits: boolean }): JSX.Element {
   return (
-    <div class="panels partition">
+    <div class="panels partition" aria-busy={waits}>
       <section class="panel" aria-label="Records">
         <PartitionRecords />
       </section>
@@ -255,7 +256,8 @@ function RecordPanels(): JSX.Element {
 
 function Panels({ file }: { file: Open }): JSX.Element {
   const log = file.isLog;
-  if (log && layout.value === 'records') return <RecordPanels />;
+  const waits = reading.value || !file.isRead;
+  if (log && layout.value === 'records') return <RecordPanels waits={waits} />;
   const tabs = log
     ? ([
         ['list', 'Batches'],
@@ -275,7 +277,7 @@ function Panels({ file }: { file: Open }): JSX.Element {
           </button>
         ))}
       </div>
-      <div class={`panels ${log ? 'log' : 'small'}`} data-panel={panel.value}>
+      <div class={`panels ${log ? 'log' : 'small'}`} data-panel={panel.value} aria-busy={waits}>
         <section class="panel" data-name="list" aria-label={log ? 'Batches' : 'Entries'}>
           {log ? <Batches file={file} /> : <Entries file={file} />}
         </section>

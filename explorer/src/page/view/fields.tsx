@@ -6,7 +6,7 @@ import type { FieldNode } from '../../engine/api';
 import { hex, many, printable } from '../state/format';
 import { pageAddress } from '../state/input';
 import {
-  beginEdit, caret, chosen, choosePart, current, edit, editing, lit, part, pinned, record, tree, type Part,
+  beginEdit, caret, chosen, choosePart, current, edit, editing, lit, part, pinned, reading, record, tree, type Part,
 } from '../state/store';
 import { leaves, TONES } from '../state/tones';
 import { focus } from './bytes';
@@ -211,7 +211,7 @@ export function Fields(): JSX.Element {
         })}
         {!found && (
           <div role="treeitem" aria-level={1} class="field none">
-            No fields
+            {reading.value ? 'Reading …' : 'No fields'}
           </div>
         )}
       </div>

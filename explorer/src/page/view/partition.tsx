@@ -98,7 +98,7 @@ export function PartitionRecords(): JSX.Element {
     void attempt(listAll);
   }, [home, segments.value.length]);
   const shown = total.value;
-  const listed = segments.value.filter((one) => one.result.value || one.scanned.value >= one.info.size).length;
+  const listed = segments.value.filter((one) => one.isRead || one.scanned.value >= one.info.size).length;
   const start = logStart.value;
   return (
     <>
@@ -118,7 +118,7 @@ export function PartitionRecords(): JSX.Element {
         height={24}
         chosen={chosenLine.value}
         version={version.value}
-        none="No records"
+        none={listed < segments.value.length ? 'Reading …' : 'No records'}
         choose={(line) => void attempt(() => chooseLine(line))}
         enter={() => document.getElementById('record')?.focus()}
         state={(line) => {

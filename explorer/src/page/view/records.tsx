@@ -11,6 +11,7 @@ import {
   mode,
   MODES,
   page,
+  reading,
   record,
   recordAt,
   row,
@@ -51,7 +52,7 @@ export function Records(): JSX.Element {
         height={24}
         chosen={record.value}
         version={held}
-        none={row.value < 0 ? 'Choose a batch' : 'No records'}
+        none={row.value < 0 ? 'Choose a batch' : reading.value ? 'Reading …' : 'No records'}
         choose={(index) => void chooseRecord(index)}
         enter={() => document.getElementById('bytes')?.focus()}
         state={(index) => (recordAt(index)?.control ? 'control' : '')}
