@@ -261,16 +261,15 @@ def find_timestamp(
     return replace(found, scanned_batches=scanned)
 
 
-def largest_timestamp(segment: Entries) -> LargestTimestamp:
-    """See ``Segment.largest_timestamp``. Kafka: ``LogSegment.largestTimestamp``."""
-    if segment.offset_index is None:
-        largest, _ = _largest_of_batches(segment)
-        if largest >= 0:
-            return LargestTimestamp(largest, "batches")
-    elif segment.time_index is not None:
-        last = segment.time_index.last_timestamp
-        if last is not None and last >= 0:
-            return LargestTimestamp(last, "time index")
+def largest_timestamp(segment: Entries, *, open_end: bool = False) -> LargestTimestamp:
+    """See ``Segment.largest_timestamp``. Kafka: ``LogSegment.largestTimestamp``.
+
+    Args:
+        open_end: see ``max_timestamp_so_far``.
+    """
+    known = max_timestamp_so_far(segment, open_end=open_end)
+    if known.timestamp >= 0:
+        return known.source
     return LargestTimestamp(
         NO_TIMESTAMP if segment.modified is None else segment.modified, "file time"
     )
@@ -292,11 +291,17 @@ class MaxTimestamp(NamedTuple):
     entry: TimeIndexEntry | None = None
 
 
-def max_timestamp_so_far(segment: Entries) -> MaxTimestamp:
+def max_timestamp_so_far(segment: Entries, *, open_end: bool = False) -> MaxTimestamp:
     """Return the largest timestamp by the time index or, without an offset index, by the batches.
 
     A broker does the same. Unlike for lookups by timestamp, the modification time of the file does
     not count.
+
+    Args:
+        open_end: whether batches may follow the last entry of the time index, so that they count
+            too. In the active segment, a broker adds the last entry when it stops cleanly: while it
+            runs, it has the largest timestamp in memory, and if it was killed, it rebuilds the
+            index. Kafka: ``LogSegment.append``, ``close``, ``recover``.
     """
     if segment.offset_index is None:
         largest, offset = _largest_of_batches(segment)
@@ -305,13 +310,18 @@ def max_timestamp_so_far(segment: Entries) -> MaxTimestamp:
     entry = index.entry(len(index) - 1) if index else None
     largest = entry.timestamp if entry else NO_TIMESTAMP
     offset = entry.offset if entry else segment.base_offset or 0
+    if open_end and index is not None:
+        position, _, _ = start_position(segment, offset)
+        last, end = _largest_of_batches(segment, position)
+        if last > largest:
+            return MaxTimestamp(last, end, LargestTimestamp(last, "batches"), entry)
     return MaxTimestamp(largest, offset, LargestTimestamp(largest, "time index"), entry)
 
 
-def _largest_of_batches(segment: Entries) -> tuple[int, int]:
+def _largest_of_batches(segment: Entries, position: int = 0) -> tuple[int, int]:
     """Return the largest timestamp in the headers, and the last offset of the first such batch."""
     largest, offset = NO_TIMESTAMP, segment.base_offset or 0
-    for table in readable_headers(segment):
+    for table in readable_headers(segment, position):
         if isinstance(table, KafkaSpecError):  # recovery cuts the log here
             break
         times = table.max_timestamp

@@ -278,8 +278,8 @@ class FindOptions(TypedDict, total=False):
         more="By default ``checkpoint`` by timestamp, and ``ignore`` by offset."
     )]  # fmt: skip
     use_index: Annotated[bool, Option(
-        "Use the indexes.", more="The largest timestamp of a segment"
-        " always comes from its time index, as for a broker."
+        "Use the indexes.", more="The largest timestamp of a segment always comes from its time"
+        " index, as for a broker, and that of the last one from what follows it too."
     )]  # fmt: skip
 
 

@@ -462,7 +462,8 @@ class Partition(Log):
         found = lookup.Found("plain" if plain else "broker", timestamp, None)
         scanned = 0
         for segment in self.segments_from(None):
-            largest = None if plain else segment.largest_timestamp
+            open_end = self._open_end(segment)
+            largest = None if plain else lookup.largest_timestamp(segment, open_end=open_end)
             if largest is not None and largest.value < timestamp:
                 continue
             found = segment.find(
@@ -474,10 +475,16 @@ class Partition(Log):
                 break
         return found
 
+    def _open_end(self, segment: Segment) -> bool:
+        """Whether batches may follow the time index of a segment, as no broker has closed it."""
+        if segment.base_offset != self.last_base_offset:
+            return False
+        return not (self.path.absolute().parent / names.CLEAN_SHUTDOWN).exists()
+
     def _find_max_timestamp(self, use_index: bool) -> lookup.Found:
         best: tuple[lookup.MaxTimestamp, Segment] | None = None
         for segment in self.segments_from(None):
-            known = lookup.max_timestamp_so_far(segment)
+            known = lookup.max_timestamp_so_far(segment, open_end=self._open_end(segment))
             if best is None or known.timestamp > best[0].timestamp:
                 best = known, segment
         if best is None:

@@ -1,5 +1,7 @@
 """Brokers answer for golden partitions as ``find`` does: the largest timestamp, read_committed.
 
+They answer so for what they have just written too, while they run and after they were killed.
+
 A broker handles a log start offset beyond the end of a log as ``verify`` says.
 """
 
@@ -16,6 +18,8 @@ from tests.goldens import GOLDEN, distinct_partitions
 from tests.goldens import VERSIONS as GOLDEN_VERSIONS
 from tests.kafka.chosen import VERSIONS
 from tests.log import forge
+from tools.brokers.broker import Broker
+from tools.brokers.client import Client, Record
 from tools.brokers.programs import Program
 from tools.brokers.versions import Version
 from tools.kafka.serving import Template
@@ -65,7 +69,7 @@ def _questions(partitions: dict[str, Path]) -> list[Question]:
     return asked
 
 
-def _answers(template: Template, questions: list[Question]) -> list[tuple[int, int]]:
+def _answers(template: Broker, questions: list[Question]) -> list[tuple[int, int]]:
     with Program(
         template.version, template.work, "ListOffsets", arguments=[template.bootstrap]
     ) as program:
@@ -107,3 +111,32 @@ def test_answers_and_a_log_that_is_deleted(version: Version, tmp_path: Path) -> 
     assert different == []
     hidden = questions.index(("open", "read_committed", "max"))
     assert answers[hidden] == (-1, -1)
+
+
+@pytest.mark.parametrize("version", JUDGES, ids=[version.name for version in JUDGES])
+def test_the_last_records_of_a_broker_that_runs_or_was_killed(
+    version: Version, tmp_path: Path
+) -> None:
+    """They are after the last entry of the time index, and the largest timestamp is theirs."""
+    broker = Broker(version, tmp_path)
+    path = broker.logs / "last-0"
+    times = [1000, 2000, 3000, 3500, 5000, 4000]
+    asked = [str(time + more) for time in times for more in (0, 1)]
+    questions = [("last", isolation, what) for isolation in ISOLATIONS for what in ["max", *asked]]
+    with broker.running():
+        with Client(broker) as client:
+            client.create("last", 1, {})
+            client.open("one", {})
+            for time in times:
+                value = b"" if time > 3000 else bytes(8_000)
+                client.send("one", "last", 0, [Record(None, value, time)])
+        running = _answers(broker, questions)
+        assert [_ours(path, *question[1:]) for question in questions] == running
+        broker.crash()
+        index = Partition(path).segments[0].time_index
+        assert index is not None
+        assert index.last_timestamp in times[:4]
+        killed = [_ours(path, *question[1:]) for question in questions]
+        broker.start()
+        assert _answers(broker, questions) == killed == running
+    assert [_ours(path, *question[1:]) for question in questions] == running

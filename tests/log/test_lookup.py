@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from kafkaspec.errors import KafkaSpecError
-from kafkaspec.log.lookup import Found
+from kafkaspec.files import names
+from kafkaspec.log.lookup import Found, LargestTimestamp
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
 from kafkaspec.model import Record
@@ -200,6 +201,24 @@ def data_batch(offset: int, *timestamps: int) -> bytes:
 
 def emptied(offset: int, timestamp: int) -> bytes:
     return forge.batch(offset, b"", count=0, last_offset_delta=0, max_timestamp=timestamp)
+
+
+def test_batches_after_the_time_index_of_the_last_segment_count(tmp_path: Path) -> None:
+    """A broker that runs has their times in memory, and one that was killed rebuilds the index."""
+    first = data_batch(0, 1000, 3000) + data_batch(2, 5000)
+    last = data_batch(10, 2000, 6000) + data_batch(12, 7000) + data_batch(13, 4000)
+    partition = two_segments(
+        tmp_path / "t-0", first, last, time_entry(3000, 1), time_entry(6000, 1)
+    )
+    assert partition.find(timestamp=5000).offset == 11
+    found = partition.find(timestamp=6500)
+    assert (found.offset, found.decided_by) == (12, LargestTimestamp(7000, "batches"))
+    assert partition.find(timestamp=7001).offset is None
+    assert partition.find(max_timestamp=True).offset == 12
+    (tmp_path / names.CLEAN_SHUTDOWN).touch()
+    closed = Partition(tmp_path / "t-0")
+    assert closed.find(timestamp=6500).offset is None
+    assert closed.find(max_timestamp=True).offset == 11
 
 
 def test_the_first_segment_that_reaches_the_timestamp_answers(tmp_path: Path) -> None:

@@ -116,7 +116,9 @@ def find_command(
     records are valid answers. --plain gives the first data record at or after it instead.
 
     With --max-timestamp the time index of each segment says what its largest timestamp is, and the
-    first segment with the greatest decides; the answer is often a transaction marker.
+    first segment with the greatest decides; the answer is often a transaction marker. Batches after
+    the time index of the last segment count, here and by timestamp, unless the broker was stopped
+    cleanly (.kafka_cleanshutdown).
 
     With --where, the answer is the first record for which the condition is true, control records
     included; with --value or --key-format it can name fields of what is decoded, and control

@@ -63,16 +63,20 @@ async function throughIndex(beside: Segment, file: OpenFile, offset: bigint, ste
   return made.position;
 }
 
-/** The largest timestamp of a segment as a broker knows it, and from where. */
-async function largestOf(segment: Segment): Promise<{ largest: bigint; from: string }> {
+/**
+ * The largest timestamp of a segment as a broker knows it, and from where. Batches may follow the time index of the
+ * last segment: while a broker runs it has their timestamps in memory, and if it was killed it rebuilds the index.
+ */
+async function largestOf(segment: Segment, isLast: boolean): Promise<{ largest: bigint; from: string }> {
+  let indexed = -1n;
   if (segment.index !== null && segment.timeIndex !== null) {
     const index = await segment.indexOf(segment.timeIndex);
-    const last = index.count === 0 ? -1n : (index.entry(index.count - 1).timestamp as bigint);
-    if (last >= 0n) return { largest: last, from: 'its time index' };
+    indexed = index.count === 0 ? -1n : (index.entry(index.count - 1).timestamp as bigint);
   }
+  if (indexed >= 0n && !isLast) return { largest: indexed, from: 'its time index' };
   const rows = await segment.listed();
   const largest = rows.column('maxTimestamp').subarray(0, rows.count).reduce((most, each) => (each > most ? each : most), -1n);
-  return { largest, from: 'its batches' };
+  return largest > indexed ? { largest, from: 'its batches' } : { largest: indexed, from: 'its time index' };
 }
 
 /** Find the first record with a timestamp at or after one, in segments in their order. */
@@ -81,7 +85,7 @@ export async function findTime(segments: Segment[], timestamp: bigint): Promise<
   let passed = 0;
   for (const segment of segments) {
     if (segments.length > 1) {
-      const { largest, from } = await largestOf(segment);
+      const { largest, from } = await largestOf(segment, segment === segments.at(-1));
       if (largest < timestamp) {
         passed++;
         continue;
