@@ -16,6 +16,7 @@ from kafkaspec._generated.python.model.recordbatch import (
     RecordBatch,
 )
 from kafkaspec.codecs.native import NativeCodec
+from kafkaspec.files.names import LOG, segment_name
 from kafkaspec.model import Record
 
 KIB = 1024
@@ -159,7 +160,7 @@ def segment(shape: Shape, size: int) -> Data:
 def segment_file(directory: Path, shape: Shape, size: int) -> tuple[Path, Data]:
     """Write a segment to a file with the name of one, and return both."""
     data = segment(shape, size)
-    path = directory / f"{0:020}.log"
+    path = directory / segment_name(0, LOG)
     path.write_bytes(data.data)
     return path, data
 

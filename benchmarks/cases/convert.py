@@ -28,6 +28,7 @@ from benchmarks.peers import AIOKAFKA, KAFKA_PYTHON, records_aiokafka
 from benchmarks.timing import Candidate, measure
 from kafkaspec._generated.python.model.recordbatch import CompressionType
 from kafkaspec.conversion.running import convert
+from kafkaspec.files.names import LOG, segment_name
 from kafkaspec.log.segment import Segment
 from kafkaspec.model import Record
 
@@ -106,7 +107,7 @@ def _against_libraries(settings: Settings) -> Outcome:
     outcome = Outcome([table])
     for source in _SOURCES:
         made = segment(Shape(100, compression=source), settings.size(_GATED))
-        log, out = settings.work / f"{0:020d}.log", settings.work / "out"
+        log, out = settings.work / segment_name(0, LOG), settings.work / "out"
         log.write_bytes(made.data)
         payloads = [bytes(batch.payload or b"") for batch in Segment(made.data).batches()]
         count = len(payloads)
@@ -130,7 +131,7 @@ def _against_libraries(settings: Settings) -> Outcome:
 def _against_aiokafka(settings: Settings) -> Outcome:
     """New batches of the same compression, checked."""
     made = segment(Shape(100, compression="lz4"), settings.size(_GATED // 2))
-    log, out = settings.work / f"{0:020d}.log", settings.work / "out"
+    log, out = settings.work / segment_name(0, LOG), settings.work / "out"
     other = settings.work / "other.log"
     log.write_bytes(made.data)
     plan = {"batch_bytes": SMALL_BATCH}
@@ -160,7 +161,7 @@ def _against_aiokafka(settings: Settings) -> Outcome:
 def _from_wrappers(settings: Settings) -> Outcome:
     """Wrappers of magic 1 become new batches of magic 2."""
     made = segment(Shape(100, compression="lz4"), settings.size(_FULL))
-    log, wrapped = settings.work / f"{0:020d}.log", settings.work / "wrapped"
+    log, wrapped = settings.work / segment_name(0, LOG), settings.work / "wrapped"
     log.write_bytes(made.data)
     convert(log, wrapped, magic=1, check=False)
     source, out, other = wrapped / log.name, settings.work / "out", settings.work / "other.log"
@@ -206,7 +207,7 @@ def _written(out: Path) -> list[Record]:
 def run(settings: Settings) -> Outcome:
     """Records of 100 B, from no compression to lz4; files go to the page cache."""
     made = segment(Shape(100), settings.size(_FULL))
-    log = settings.work / f"{0:020d}.log"
+    log = settings.work / segment_name(0, LOG)
     log.write_bytes(made.data)
     records = list(Segment(made.data).records())
     outs = {name: settings.work / f"out-{place}" for place, name in enumerate(_PLANS)}

@@ -13,6 +13,7 @@ from benchmarks.outcome import Case, Figure, Outcome, Settings, Table, number, t
 from benchmarks.timing import Candidate, measure
 from kafkaspec.arrow.where.searching import find_where
 from kafkaspec.cli.commands.find_key import find_key
+from kafkaspec.files.names import LOG, segment_name
 from kafkaspec.log.lookup import Found
 
 _SIZE = 64 * MIB
@@ -62,7 +63,7 @@ def run(settings: Settings) -> Outcome:
     values, data = segment_file(settings.work, Shape(100), settings.size(_SIZE))
     folder = settings.work / "__consumer_offsets-0"
     folder.mkdir()
-    commits = folder / f"{0:020}.log"
+    commits = folder / segment_name(0, LOG)
     counts = {values: data.records, commits: write_log(commits, settings.size(_SIZE))}
     for what, path, look in ((_WHERE, values, _where), (_FIELDS, commits, _key)):
         candidates = [

@@ -15,6 +15,7 @@ from benchmarks.outcome import Case, Figure, Outcome, Settings, Table, number
 from benchmarks.timing import Candidate, measure
 from kafkaspec.cli.commands.dump_columns import JsonMaker, read_lines
 from kafkaspec.codecs.native.core import Core
+from kafkaspec.files.names import LOG, segment_name
 from kafkaspec.forensics.gaps import read_gaps
 from kafkaspec.forensics.producers import read_producers
 from kafkaspec.forensics.timeline import read_timeline
@@ -55,7 +56,7 @@ def _write(directory: Path, records: int, value: int, size: int) -> int:
         if left <= 0:
             if file is not None:
                 file.close()
-            file = (directory / f"{offset:020}.log").open("wb")
+            file = (directory / segment_name(offset, LOG)).open("wb")
             left = _SEGMENT
         assert file is not None
         producer = turn % _PRODUCERS

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from benchmarks.data import MIB, Shape, segment
 from benchmarks.outcome import Case, Figure, Outcome, Settings, Table, number
+from kafkaspec.files.names import LOG, segment_name
 
 _FULL = 1024 * MIB
 _MOST = 200.0
@@ -45,7 +46,7 @@ def peak(command: Sequence[str]) -> float | None:
 
 def run(settings: Settings) -> Outcome:
     """Records of 100 B in batches of 16 KiB, not compressed, on all cores."""
-    log, out = settings.work / f"{0:020d}.log", settings.work / "memory-0"
+    log, out = settings.work / segment_name(0, LOG), settings.work / "memory-0"
     log.write_bytes(segment(Shape(100), settings.size(_FULL)).data)
     table = Table(
         f"Peak memory on {number(log.stat().st_size / MIB)} MiB",

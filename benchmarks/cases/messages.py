@@ -25,6 +25,7 @@ from kafkaspec.cli.commands.dump_columns import JsonMaker, read_lines
 from kafkaspec.cli.commands.dump_messages import MessageLines
 from kafkaspec.codecs.native import NativeCodec
 from kafkaspec.codecs.native.core import Core
+from kafkaspec.files.names import LOG, segment_name
 from kafkaspec.log.selection import Selection
 from kafkaspec.model import Record
 
@@ -105,7 +106,7 @@ def run(settings: Settings) -> Outcome:
     outcome = Outcome()
     folder = settings.work / "__consumer_offsets-0"
     folder.mkdir()
-    path = folder / f"{0:020}.log"
+    path = folder / segment_name(0, LOG)
     records = write_log(path, settings.size(_SIZE))
     _rates(path, records, settings, outcome)
     _processes(path, records, settings, outcome)

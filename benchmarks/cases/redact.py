@@ -14,6 +14,7 @@ from benchmarks.data import MIB, SMALL_BATCH, Shape, at_offset, segment_file
 from benchmarks.outcome import Case, Figure, Outcome, Settings, Table, number, times
 from benchmarks.peers import aiokafka_builder
 from benchmarks.timing import Candidate, measure
+from kafkaspec.files.names import LOG, segment_name
 from kafkaspec.forensics.redaction.choices import Changes, Chosen, Part, Way
 from kafkaspec.forensics.redaction.running import redact
 
@@ -70,7 +71,7 @@ def run(settings: Settings) -> Outcome:
     for shape in _SHAPES:
         log.mkdir()
         path, data = segment_file(settings.work, shape, settings.size(16 * MIB))
-        path.rename(log / f"{0:020}.log")
+        path.rename(log / segment_name(0, LOG))
         out, file = settings.work / "redacted", settings.work / "redacted.log"
         for way, gate in _GATES.items():
             own, peer = f"`redact` {way}", f"aiokafka {way}"

@@ -17,6 +17,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from benchmarks.data import MIB, Shape, segment
 from benchmarks.outcome import Case, Figure, Outcome, Settings, Table, number
 from benchmarks.timing import Candidate, measure
+from kafkaspec.files.names import segment_name
 from kafkaspec.log.opening import open_log
 from kafkaspec.log.segment import Segment
 
@@ -26,7 +27,7 @@ _GATE = 1.5
 _OURS = "`ks.open`, all bytes"
 _FLOOR = "`AESGCM.decrypt` and `ZstdDecompressor`, chunk by chunk"
 _TOPIC = f"topic-{'A' * 22}"
-_NAME = f"{0:020d}-{'B' * 22}"
+_NAME = segment_name(0, f"-{'B' * 22}")
 
 
 def _padded(key: bytes, size: int) -> bytes:

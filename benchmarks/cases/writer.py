@@ -10,6 +10,7 @@ from benchmarks.cases.headers import write_segment
 from benchmarks.data import MIB
 from benchmarks.outcome import Case, Outcome, Settings, Table, number
 from benchmarks.timing import Candidate, measure
+from kafkaspec.files.names import LOG, segment_name
 from kafkaspec.log.segment import Segment
 from kafkaspec.writing.rebuild import rebuild_indexes
 from kafkaspec.writing.segment_writer import SegmentWriter
@@ -47,7 +48,7 @@ def _check(place: Path, data: bytes) -> None:
 
 def run(settings: Settings) -> Outcome:
     """Batches of 16 KiB; files go to the page cache and are not forced to disk."""
-    log = settings.work / f"{0:020d}.log"
+    log = settings.work / segment_name(0, LOG)
     write_segment(log, settings.size(_FULL))
     data = log.read_bytes()
     _write(data, settings.work, "4.3")

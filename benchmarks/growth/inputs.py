@@ -18,6 +18,7 @@ from benchmarks.data import MIB, at_offset
 from kafkaspec._generated.layout.topics import Topic
 from kafkaspec._generated.python.model.control_record import ControlRecordType
 from kafkaspec.arrow.messages.arrays import array_type, encode_array
+from kafkaspec.files.names import LOG, segment_name
 from kafkaspec.log.encoding import encode_marker
 from kafkaspec.model import Record
 
@@ -50,7 +51,7 @@ class Axis:
 def log_of(directory: Path, base: int = 0) -> Path:
     """The name of a segment, its directory made."""
     directory.mkdir(parents=True, exist_ok=True)
-    return directory / f"{base:020d}.log"
+    return directory / segment_name(base, LOG)
 
 
 def _write(directory: Path, entries: Iterable[bytes]) -> Path:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from benchmarks.growth.inputs import AXES
+from kafkaspec.files.names import LOG, segment_name
 
 LOGS: Final = (
     "partitions", "segments", "batches", "producers", "keys", "open transactions",
@@ -42,7 +43,7 @@ class Way:
         """Return the command line for an input."""
         words = shlex.split(self.arguments)
         logs = path if path.name == "logs" else path.parent
-        file = path / f"{0:020d}.log"
+        file = path / segment_name(0, LOG)
         return [
             sys.executable, "-m", self.module,
             *(word.format(path=path, logs=logs, file=file, out=out, size=size) for word in words),

@@ -21,6 +21,7 @@ import kafkaspec as ks
 from benchmarks.data import MIB, Shape, at_offset, segment_file
 from benchmarks.outcome import Table
 from benchmarks.report import machine, markdown
+from kafkaspec.files.names import LOG, segment_name
 from kafkaspec.lake.epochs import commit, write_manifest
 from kafkaspec.lake.manifest import LakeFile, Manifest, Mark
 from kafkaspec.lake.parquet import LakeWriter
@@ -79,7 +80,7 @@ def linked(root: Path, batch: bytes, partitions: int) -> Path:
         directory = root / f"orders-{partition}"
         directory.mkdir(parents=True)
         for number in range(_EACH):
-            name = f"{number * 3:020d}.log"
+            name = segment_name(number * 3, LOG)
             if partition:
                 os.link(root / "orders-0" / name, directory / name)
             else:  # the base offset is outside of the checksum
@@ -152,10 +153,10 @@ def measure(folder: Path, unit: int, most: int) -> tuple[Model, Checked, list[di
     """Measure the steps, the whole for two sizes, and two plans."""
     batch = ks.encode([ks.Record(number, 0, b"k", b"v") for number in range(3)])
     plans = [planned(folder / "plan", batch, count) for count in (min(SMALL, most // 2), most)]
-    small = linked(folder / "few", batch, 1) / "orders-0" / f"{0:020d}.log"
+    small = linked(folder / "few", batch, 1) / "orders-0" / segment_name(0, LOG)
     (folder / "data").mkdir()
     path, _ = segment_file(folder / "data", Shape(RECORD), unit)
-    source = folder / f"{0:020d}.log"
+    source = folder / segment_name(0, LOG)
     shutil.move(path, source)
     whole(folder / "warm", [source])
     one, files = whole(folder / "one", [source])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -12,7 +13,7 @@ from kafkaspec.dumplog import options as dumps
 from kafkaspec.layout.kinds import CURRENT
 from kafkaspec.log.encoding import RECORD_OVERHEAD
 from kafkaspec.release import minor_of, parse_release
-from tests.structure.source import ROOT, trees, walk
+from tests.structure.source import CODE, ROOT, trees, walk
 from tools.brokers.versions import VERSIONS
 
 OTHER_FORMATS = ("kafkaspec/compression/", "kafkaspec/values/")
@@ -91,6 +92,18 @@ g = int.from_bytes(data[at : at + field.size], "big")
         "size.to_bytes(4, 'big')",
         "Struct('>iq')",
     ]
+
+
+def test_names_of_segments_are_written_in_one_place() -> None:
+    """``segment_name`` and ``checkpoint_name`` alone know how many digits an offset has there."""
+    typed = re.compile(r":0?20d?\}")
+    found = [
+        path.relative_to(ROOT).as_posix()
+        for part in CODE
+        for path in (ROOT / part).rglob("*.py")
+        if typed.search(path.read_text(encoding="utf-8"))
+    ]
+    assert found == []
 
 
 def test_kafkas_constants_follow_from_the_specification() -> None:

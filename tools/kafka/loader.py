@@ -97,7 +97,7 @@ def _loaded(verdict: list[str], producers: list[str], *files: list[str]) -> Load
     if verdict[0] == "refused":
         return Loaded(": ".join(verdict[1:]), -1, {}, (), {})
     sizes = {int(Path(name).stem): int(size) for name, size, _ in files if name.endswith(".log")}
-    others = {name: decoded(data) or b"" for name, _, data in files if not name.endswith(".log")}
+    others = {name: decoded(data) or b"" for name, _, data in files if not name.endswith(names.LOG)}
     ids = tuple(int(item) for item in producers[1:])
     return Loaded("", int(verdict[1]), sizes, ids, others)
 
@@ -106,7 +106,7 @@ def answer(loaded: Loaded, files: Files) -> Answer:
     """Return the answer of Kafka's loader about these files."""
     if loaded.error:
         return Answer("refuses")
-    bases = {int(name[:20]) for name in files if name.endswith(".log")}
+    bases = {int(name.removesuffix(names.LOG)) for name in files if name.endswith(names.LOG)}
     deleted = set(loaded.sizes) == {0} and not loaded.end
     if not set(loaded.sizes) <= bases and not deleted:
         return Answer("splits")

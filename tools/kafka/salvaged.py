@@ -9,6 +9,7 @@ from tempfile import TemporaryDirectory
 from typing import Final
 
 from kafkaspec.broker.actions import Recovery
+from kafkaspec.files.names import LOG, segment_name
 from kafkaspec.forensics.salvage.plan import plan_segment
 from kafkaspec.forensics.salvage.report import Fate
 from kafkaspec.log.segment import Segment
@@ -16,7 +17,7 @@ from kafkaspec.writing.rebuild import rebuild_indexes
 from tools.golden.accidents import ACCIDENTS, happen
 from tools.golden.corpus import Log, corpus
 
-_NAME: Final = f"{0:020}.log"
+_NAME: Final = segment_name(0, LOG)
 _LOSES_ALL: Final = (Recovery.EMPTIES, Recovery.REFUSES, Recovery.SPLITS)
 _HEAD: Final = """\
 <!-- Made by `make compatibility` from tools/golden/accidents.py. DO NOT EDIT. -->

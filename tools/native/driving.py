@@ -21,6 +21,7 @@ from kafkaspec.conformance.cases import Case
 from kafkaspec.conformance.protocol import RequestKind
 from kafkaspec.conformance.vectors import vector_cases
 from kafkaspec.errors import KafkaSpecError
+from kafkaspec.files.names import LOG, segment_name
 from kafkaspec.generation.corpus import corpus, random_cases
 from kafkaspec.layout.kinds import KINDS, MAGICS
 from kafkaspec.log.options import ByteLayout
@@ -137,7 +138,7 @@ def main(arguments: list[str]) -> int:
         read(data)
         read(data + after + after)
         write(data, out / f"write-{number}")
-        path = out / "logs" / f"case{number}-0" / f"{0:020}.log"
+        path = out / "logs" / f"case{number}-0" / segment_name(0, LOG)
         path.parent.mkdir(parents=True)
         path.write_bytes(data)
     commands(out / "logs", out)
