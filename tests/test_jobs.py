@@ -58,7 +58,7 @@ def test_items_wait_until_there_is_room() -> None:
 
 
 def test_work_is_done_at_the_same_time() -> None:
-    meet = threading.Barrier(3, timeout=60)
+    meet = threading.Barrier(3, timeout=300)
     assert len(list(in_order(lambda _: meet.wait(), range(3), 3))) == 3
 
 
@@ -113,7 +113,7 @@ def test_work_that_has_begun_is_stopped_and_waited_for() -> None:
 
     def work(item: int) -> int:
         if item:
-            stopped.wait(timeout=60)
+            stopped.wait(timeout=300)
             ended.append(item)
         return item
 

@@ -79,7 +79,7 @@ def process(*arguments: str | Path, **options: Any) -> subprocess.CompletedProce
         capture_output=True,
         text=True,
         encoding="utf-8",
-        timeout=60,
+        timeout=300,
         check=False,
         env=os.environ | {"PYTHONPATH": str(ROOT)},
         **options,

@@ -52,7 +52,7 @@ def test_a_reader_that_leaves_is_no_error(tmp_path: Path, form: str) -> None:
         assert command.stdout.readline()
         command.stdout.close()
         assert command.stderr.read() == b""
-        assert command.wait(timeout=60) == 0
+        assert command.wait(timeout=300) == 0
 
 
 @pytest.mark.slow
@@ -106,7 +106,7 @@ def test_colour_and_progress_on_a_terminal() -> None:
             if not piece:
                 break
             shown += piece
-        assert command.wait(timeout=60) == 0
+        assert command.wait(timeout=300) == 0
     os.close(leader)
     assert b"\x1b[" in shown
     assert b"verify" in shown

@@ -69,7 +69,7 @@ def test_a_known_quirk_explains_an_answer_and_goes_stale(
     mode: str, quirks: tuple[str, ...], outcome: CaseOutcome, stale: list[str]
 ) -> None:
     cases = [CASES[0], replace(CASES[1], quirks=("Q9",)), *CASES[2:]]
-    with Testee([sys.executable, str(FAKE), mode, "second"], timeout=20) as testee:
+    with Testee([sys.executable, str(FAKE), mode, "second"], timeout=60) as testee:
         done = Run(testee, known=quirks)
         results = list(done.all(cases))
     assert results[1].outcome is outcome

@@ -29,6 +29,10 @@ Worker.prototype.postMessage = function (...given) {
 };
 """
 
+_DRAWN: Final = (
+    "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
+)
+
 
 def chromium() -> str | None:
     """The browser, which tools/setup/chromium.sh installs."""
@@ -108,6 +112,10 @@ class Explorer:
     def settled(self) -> None:
         """Wait until nothing of the file that is shown is still to come."""
         self.page.wait_for_selector("main [aria-busy=true]", state="detached")
+
+    def drawn(self) -> None:
+        """Wait until two pictures are drawn: what changed is on the screen."""
+        self.page.evaluate(_DRAWN)
 
     def until(self, expression: str, wanted: Any) -> None:
         """Wait until an expression has a value; the policy forbids what Playwright has for that."""

@@ -337,10 +337,6 @@ def focused(page: Explorer) -> str:
     return str(page.page.evaluate("document.activeElement.id"))
 
 
-_DRAWN = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
-"""Waits until two pictures are drawn."""
-
-
 def test_the_keyboard_alone(page: Explorer) -> None:
     page.open(*partition())
     keys = page.page.keyboard
@@ -348,7 +344,7 @@ def test_the_keyboard_alone(page: Explorer) -> None:
     def press(key: str) -> None:
         """Press a key as people do: after what the one before has changed is on the screen."""
         keys.press(key)
-        page.page.evaluate(_DRAWN)
+        page.drawn()
         page.settled()
 
     for key, place in {
@@ -476,12 +472,13 @@ def test_every_column_that_is_shown_can_be_seen(browser: Browser) -> None:
         page.open(log())
         for width in (320, 600, 820, 1100, 1280, 1440, 1920, 2399, 2400, 2560, 3840):
             page.page.set_viewport_size({"width": width, "height": 900})
-            page.page.wait_for_timeout(100)
+            page.drawn()
             assert page.page.evaluate(CUT) == [], width
 
 
 def check(page: Explorer, what: str) -> None:
-    page.page.wait_for_timeout(150)  # colours that change have changed
+    page.drawn()
+    page.page.wait_for_timeout(150)  # what moves has come to rest
     found = page.page.evaluate(
         "rules => axe.run({runOnly: rules}).then(done => done.violations.map(one =>"
         " one.id + ': ' + one.nodes.map(node => node.html + node.failureSummary).join(' | ')))",

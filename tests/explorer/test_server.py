@@ -58,7 +58,7 @@ def ask(
     server: Explorer, place: str, method: str = "GET", body: bytes | None = None, **headers: str
 ) -> tuple[int, dict[str, str], bytes]:
     """Ask for a place below the token, or for one that begins with a slash."""
-    connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=60)
+    connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=300)
     path = place if place.startswith("/") else f"/{server.token}/{place}"
     connection.putrequest(method, path, skip_host="Host" in headers, skip_accept_encoding=True)
     for name, value in headers.items():
@@ -160,7 +160,7 @@ def test_an_answer_has_a_bound(disk_path: Path) -> None:
 
 def raw(server: Explorer, target: str) -> tuple[int, bytes]:
     """The answer to a request that a library would not send."""
-    with socket.create_connection(("127.0.0.1", server.server_port), timeout=60) as made:
+    with socket.create_connection(("127.0.0.1", server.server_port), timeout=300) as made:
         host = f"127.0.0.1:{server.server_port}"
         made.sendall(f"GET {target} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n".encode())
         answer = b"".join(iter(lambda: made.recv(65536), b""))
@@ -339,12 +339,12 @@ def test_the_command_ends_with_ctrl_c() -> None:
         assert running.stdout is not None
         address = running.stdout.readline().strip()
         host, _, token = address.removeprefix("http://").partition("/")
-        connection = http.client.HTTPConnection(host, timeout=60)
+        connection = http.client.HTTPConnection(host, timeout=300)
         connection.request("GET", f"/{token}files")
         assert NAME.encode() in connection.getresponse().read()
         connection.close()
         running.send_signal(signal.SIGINT)
-        out, err = running.communicate(timeout=60)
+        out, err = running.communicate(timeout=300)
     assert (running.returncode, out) == (0, "")
     assert err == "Ctrl-C ends the page.\n"
 

@@ -41,7 +41,7 @@ def cases() -> list[Case]:
 
 
 def started(codec: str) -> Testee:
-    return Testee([sys.executable, "-m", "kafkaspec.conformance.testee", codec], timeout=60)
+    return Testee([sys.executable, "-m", "kafkaspec.conformance.testee", codec], timeout=300)
 
 
 @pytest.mark.slow

@@ -45,7 +45,7 @@ def test_one_segment_is_open_at_a_time(tmp_path: Path) -> None:
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
+        timeout=300,
     )
     assert done.stdout.split() == ["300", "50", "299", "299"], done.stderr
 

@@ -137,7 +137,7 @@ def test_a_terminal_of_80_columns_is_wide_enough() -> None:
         with suppress(OSError):  # the other side is gone
             while piece := os.read(leader, 65536):
                 shown += piece
-        assert command.wait(timeout=60) == 0
+        assert command.wait(timeout=300) == 0
     os.close(leader)
     text = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", shown.decode()).replace("\r", "")
     assert [line for line in text.splitlines() if len(line.rstrip()) > 80] == []
