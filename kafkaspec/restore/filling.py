@@ -27,20 +27,23 @@ from kafkaspec.results import OffsetRange
 
 
 @dataclass(frozen=True, slots=True)
-class FilledBatch:
-    """A batch, or message, of another copy.
+class Filled:
+    """What was taken of another copy: a batch, a message, or the batches before the first segment.
 
     Attributes:
         first_offset: its first offset.
         last_offset: its last offset.
-        data: its bytes.
         source: path of the copy.
     """
 
     first_offset: int
     last_offset: int
-    data: bytes
     source: str
+
+
+@dataclass(frozen=True, slots=True)
+class _FilledBatch(Filled):
+    data: bytes
 
 
 def fill_holes(
@@ -48,7 +51,7 @@ def fill_holes(
     holes: Sequence[OffsetRange],
     others: Sequence[Partition],
     epochs: Sequence[EpochEntry],
-) -> list[FilledBatch]:
+) -> list[Filled]:
     """Put batches of other copies into the holes of a partition; return them by offset.
 
     Args:
@@ -63,7 +66,7 @@ def fill_holes(
     with closing(Partition(target)) as log:
         own = _OwnBatches(log, epochs)
     copies = [(own.agreed_end(other), other) for other in others]
-    found: list[FilledBatch] = []
+    found: list[_FilledBatch] = []
     for agreed_end, other in sorted(copies, key=itemgetter(0), reverse=True):
         for hole, batch, epoch in _intact(other, holes):
             number = bisect_left(found, batch.first_offset, key=attrgetter("first_offset"))
@@ -75,10 +78,52 @@ def fill_holes(
                 found.insert(number, batch)
     if found:
         _merge(target, found)
-    return found
+    return [Filled(each.first_offset, each.last_offset, each.source) for each in found]
 
 
-def unfilled(hole: OffsetRange, filled: Sequence[FilledBatch]) -> Iterator[OffsetRange]:
+def before_first(
+    target: Path, hole: OffsetRange, others: Sequence[Partition], epochs: Sequence[EpochEntry]
+) -> tuple[Partition, Filled] | None:
+    """Find the copy that has the most of what is missing before the first segment of a partition.
+
+    Each of its batches there has to be proven, as one that is put into a hole.
+
+    Args:
+        target: directory of the partition.
+        hole: the missing offsets, up to the first segment.
+        others: copies that have lost nothing there, the best first.
+        epochs: the leader epochs of the partition, by its checkpoint.
+
+    Raises:
+        KafkaSpecError: a copy cannot be read.
+    """
+    with closing(Partition(target)) as log:
+        own = _OwnBatches(log, epochs)
+    best: tuple[Partition, Filled] | None = None
+    for other in others:
+        filled = _proven_before(own, hole, other)
+        if filled and (best is None or filled.first_offset < best[1].first_offset):
+            best = other, filled
+    return best
+
+
+def _proven_before(own: _OwnBatches, hole: OffsetRange, other: Partition) -> Filled | None:
+    """Return the offsets that a copy has in a hole; None without any, or if one is not proven."""
+    start, end = hole
+    assert end is not None
+    is_same_log = own.agreed_end(other) > end
+    first = last = NONE
+    for table in tables(other, Unread()):
+        for number in range(bisect_left(table.last_offset, end)):
+            at = table.first_offset_of(number)
+            if at >= start:
+                if not own.allow(at, table.leader_epoch[number], is_same_log=is_same_log):
+                    return None
+                first, last = at if first == NONE else first, table.last_offset[number]
+    return None if first == NONE else Filled(first, last, str(other.path))
+
+
+def unfilled(hole: OffsetRange, filled: Sequence[Filled]) -> Iterator[OffsetRange]:
     """Yield the offsets of a hole that no batch was found for."""
     start, end = hole
     for batch in filled:
@@ -92,7 +137,7 @@ def unfilled(hole: OffsetRange, filled: Sequence[FilledBatch]) -> Iterator[Offse
 
 def _intact(
     log: Partition, holes: Sequence[OffsetRange]
-) -> Iterator[tuple[OffsetRange, FilledBatch, int]]:
+) -> Iterator[tuple[OffsetRange, _FilledBatch, int]]:
     """Yield the intact batches of a copy that lie in a hole, with the hole and their epochs."""
     account = Account(log, ends_only=False, judge=judge)
 
@@ -109,7 +154,7 @@ def _intact(
                     break
                 if first >= start:
                     data = bytes(table.batch(number).data)
-                    batch = FilledBatch(first, last, data, str(log.path))
+                    batch = _FilledBatch(first, last, str(log.path), data)
                     yield hole, batch, table.leader_epoch[number]
 
 
@@ -164,7 +209,7 @@ class _OwnBatches:
         return fits and (is_same_log or epoch == known)
 
 
-def _merge(target: Path, filled: Sequence[FilledBatch]) -> None:
+def _merge(target: Path, filled: Sequence[_FilledBatch]) -> None:
     """Write the segments again that have holes, with the batches in the order of offsets."""
     with closing(Partition(target)) as log:
         bases, paths = log.base_offsets, log.segment_paths

@@ -246,11 +246,15 @@ class RestorePlanner:
             choice, cut, fill=self.settings.fill_from_copies, fetch=not self.settings.keep_remote
         )
         place = {"topic": taken.topic, "partition": taken.partition}
-        for batch in filled:
+        for part in filled:
             self._find(
-                RestoreReason.FILLED, f"taken from {batch.source}", file=taken.path,
-                offsets=OffsetRange(batch.first_offset, batch.last_offset + 1), **place,
+                RestoreReason.FILLED, f"taken from {part.source}", file=taken.path,
+                offsets=OffsetRange(part.first_offset, part.last_offset + 1), **place,
             )  # fmt: skip
+        first = min((part.first_offset for part in filled), default=choice.log_start)
+        if first < (taken.log.first_base_offset or 0):
+            listed = [copy.listed or 0 for copy in (taken, *choice.others)]
+            choice.log_start = max(first, *listed)
         lost = [
             each for each in taken.content.lost if each.is_loss and not _is_of_tier(each, choice)
         ]

@@ -27,6 +27,7 @@ from kafkaspec.log.opening import open_log
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
 from kafkaspec.restore.restore_plan import RestoreFinding, RestoreReason
+from kafkaspec.results import OffsetRange
 from kafkaspec.state.remote import DELETING, RemoteSegments, read_remote_segments
 from kafkaspec.tiered.mount import segment_id, without_segments
 
@@ -120,6 +121,23 @@ class PartitionCopy:
         """Whether a broker would lose more of it than the end that was never written."""
         lost = any(each.reason in _DAMAGE and each.is_loss for each in self.content.lost)
         return lost or self.content.broken_end
+
+    @property
+    def before_first(self) -> OffsetRange | None:
+        """The offsets that are proven to be missing before its first segment; None for none."""
+        found = [each for each in self.content.lost if each.reason is MissingWhy.START]
+        return found[0].offsets if found else None
+
+    def has_all_before(self, end: int) -> bool:
+        """Return whether it is local, and lost nothing before an offset but at its own ends."""
+        if self.is_remote or self.content.broken_end:
+            return False
+        return not any(
+            each.is_loss
+            and each.reason not in (MissingWhy.START, MissingWhy.END)
+            and (each.offsets is None or each.offsets.start < end)
+            for each in self.content.lost
+        )
 
     @property
     def rank(self) -> tuple[int, int, bool]:

@@ -29,7 +29,7 @@ from kafkaspec.log.encoding import encode
 from kafkaspec.log.headers import read_headers, sound_headers
 from kafkaspec.log.partition import Partition
 from kafkaspec.output.atomic import cannot_write
-from kafkaspec.restore.filling import FilledBatch, fill_holes
+from kafkaspec.restore.filling import Filled, before_first, fill_holes
 from kafkaspec.restore.replica_choice import Choice
 from kafkaspec.restore.restore_options import RestoreReflink
 from kafkaspec.restore.restore_plan import RestoredBytes
@@ -83,7 +83,7 @@ class RestoredLogs:
 
     def take(
         self, choice: Choice, cut: int | None, *, fill: bool, fetch: bool
-    ) -> tuple[Partition, SalvagedPartition | None, list[FilledBatch]]:
+    ) -> tuple[Partition, SalvagedPartition | None, list[Filled]]:
         """Stage the copy of a partition that is taken.
 
         Args:
@@ -101,7 +101,7 @@ class RestoredLogs:
         taken = choice.taken
         target = self.path / f"{taken.topic}-{taken.partition}"
         report = None
-        filled: list[FilledBatch] = []
+        filled: list[Filled] = []
         if taken.is_remote and not fetch:
             self.make(taken.topic, taken.partition, taken.content.end_offset)
             self._put_epochs(target, taken.log.leader_epochs)
@@ -111,7 +111,8 @@ class RestoredLogs:
                     source, target, fill="none" if fill else "tail", sync=False
                 ).partitions
             if fill:
-                holes = [each.offsets for each in report.lost]
+                before = taken.before_first
+                holes = [each.offsets for each in report.lost if each.offsets != before]
                 others = [each.log for each in choice.others]
                 filled = fill_holes(target, holes, others, taken.log.leader_epochs)
                 self._fill_end(target, report.old_end, choice.leader_epoch - 1)
@@ -128,6 +129,8 @@ class RestoredLogs:
                 else:
                     _download(path, target)
             self._put_epochs(target, taken.log.leader_epochs)
+        if fill:
+            filled += self._fill_before(target, choice)
         if fetch:
             self._fetch_before(target, choice)
         if cut is not None:
@@ -163,6 +166,30 @@ class RestoredLogs:
                     if base < begins:
                         _fetch(copy.log, path, target, begins)
                 break
+
+    def _fill_before(self, target: Path, choice: Choice) -> list[Filled]:
+        """Take what is proven to be missing before the first segment from another copy."""
+        hole = choice.taken.before_first
+        tiered = any(each.is_remote for each in (choice.taken, *choice.others))
+        if hole is None or hole.end is None or tiered:
+            return []
+        others = [each.log for each in choice.others if each.has_all_before(hole.end)]
+        found = before_first(target, hole, others, choice.taken.log.leader_epochs)
+        if found is None:
+            return []
+        log, filled = found
+        bases = log.base_offsets
+        for number, path in enumerate(log.segment_paths):
+            end = bases[number + 1] if number + 1 < len(bases) else None
+            if bases[number] >= hole.end:
+                break
+            if end is not None and end <= filled.first_offset:
+                continue
+            if end is not None and end <= hole.end and isinstance(path, Path):
+                (target / path.name).symlink_to(path.resolve())
+            else:
+                _fetch(log, path, target, hole.end)
+        return [filled]
 
     def _fill_end(self, target: Path, end: int, epoch: int) -> None:
         """Put an empty batch in the place of what is lost at the end, as ``salvage`` does."""

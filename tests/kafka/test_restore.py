@@ -916,11 +916,31 @@ def test_a_hole_is_filled_from_a_replica_that_agrees(version: Version, tmp_path:
 
 def _put(disk: Path, topic: str, first: int, end: int, epoch: int) -> list[ks.Record]:
     """Write a copy of a partition with the records from an offset to another."""
-    (disk / f"{topic}-0").mkdir(parents=True)
+    (disk / f"{topic}-0").mkdir(parents=True, exist_ok=True)
     records = [ks.Record(offset, 1_000 + offset, b"key", b"value") for offset in range(first, end)]
     pieces = [encode([each], partition_leader_epoch=epoch) for each in records]
     (disk / f"{topic}-0" / f"{first:020}{names.LOG}").write_bytes(b"".join(pieces))
     return records
+
+
+@pytest.mark.parametrize("version", _TARGETS, ids=lambda each: each.name)
+def test_first_segments_come_from_another_copy(version: Version, tmp_path: Path) -> None:
+    """The longest copy has lost them, and its checkpoint of epochs says that it had them."""
+    topic, (a, b) = "gone", (tmp_path / disk for disk in "ab")
+    sent = _put(b, topic, 0, 10, 3) + _put(b, topic, 10, 20, 3)
+    sent = [*sent[:15], *_put(a, topic, 15, 30, 3)]
+    (a / f"{topic}-0" / names.LEADER_EPOCHS).write_text("0\n1\n3 0\n")
+    broker, plan = _restored(version, tmp_path / "after", a, b, fill_from_copies=True)
+    filled = [each for each in plan.findings if each.reason is RestoreReason.FILLED]
+    assert [(each.offsets, each.file) for each in filled] == [((0, 15), str(a / f"{topic}-0"))]
+    assert RestoreReason.LOST_OFFSETS not in {each.reason for each in plan.findings}
+    with broker.running(), Client(broker) as client:
+        got = client.consume(topic, "read_committed")
+        assert (got.start, got.end, got.records) == (0, len(sent), sent)
+        assert not _looked_up(client, broker.logs, topic, _times(sent))
+        assert client.append(topic) == len(sent)
+    _starts_again(broker, [topic])
+    assert not [each for each in verify(broker.logs).findings if each.severity == "error"]
 
 
 @pytest.mark.parametrize("version", _TARGETS, ids=lambda each: each.name)

@@ -492,6 +492,51 @@ def test_a_hole_is_filled_from_another_copy(tmp_path: Path) -> None:
     assert _records(tmp_path / "again/logs/segments-0") == kept
 
 
+@pytest.mark.parametrize("damaged", [False, True])
+def test_first_segments_that_are_proven_to_be_gone_come_from_another_copy(
+    tmp_path: Path, damaged: bool
+) -> None:
+    """By the checkpoint of epochs, the log began before its first segment; no log start is listed.
+
+    The copies end before, in the middle of and after what is missing.
+    """
+    whole = _records(_NEWEST / "segments-0")
+    (tmp_path / "a").mkdir()
+    first = shutil.copytree(_NEWEST / "segments-0", tmp_path / "a" / "segments-0")
+    bases = [int(path.stem) for path in sorted(first.glob(f"*{names.LOG}"))]
+    for base in bases[:2]:
+        for path in first.glob(f"{base:020}.*"):
+            path.unlink()
+    if damaged:
+        path = first / names.segment_name(bases[3], names.LOG)
+        path.write_bytes(bytes(100) + path.read_bytes()[100:])
+    begins, sources = bases[2], [tmp_path / "a"]
+    sound = [each for each in whole if not damaged or each.offset < bases[3]]
+    for number, kept in enumerate((1, 2, 3)):
+        other = tmp_path / f"b{number}" / "segments-0"
+        shutil.copytree(_NEWEST / "segments-0", other)
+        for base in bases[kept:]:
+            for path in other.glob(f"{base:020}.*"):
+                path.unlink()
+        plan = restore([*sources, other.parent], fill_from_copies=True)
+        filled = [each.offsets for each in plan.findings if each.reason is RestoreReason.FILLED]
+        assert filled == [(0, min(bases[kept], begins))]
+        lost = {each.offsets for each in plan.findings if each.reason is RestoreReason.LOST_OFFSETS}
+        assert ((bases[1], begins) in lost) == (kept == 1)
+        assert plan.partitions[0].log_start == 0
+    plan = restore([*sources, other.parent], tmp_path / "out", write=True, fill_from_copies=True)
+    assert _records(tmp_path / "out/logs/segments-0")[: len(sound)] == sound
+    assert not (tmp_path / "out/logs" / names.LOG_START_OFFSETS).exists()
+    # What no copy proves is named, and not taken: another leader's, or deleted by a retention.
+    plan = restore([*sources, other.parent])
+    assert plan.partitions[0].log_start == begins
+    text = (first / names.LEADER_EPOCHS).read_text()
+    (first / names.LEADER_EPOCHS).write_text(text.replace("\n0 0\n", f"\n0 {begins}\n"))
+    plan = restore([*sources, other.parent], fill_from_copies=True)
+    assert plan.partitions[0].log_start == begins
+    assert not [each for each in plan.findings if each.offsets == (0, begins)]
+
+
 @pytest.mark.parametrize(
     ("theirs", "listed", "is_filled"),
     [
