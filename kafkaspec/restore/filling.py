@@ -28,7 +28,7 @@ from kafkaspec.results import OffsetRange
 
 @dataclass(frozen=True, slots=True)
 class Filled:
-    """What was taken of another copy: a batch, a message, or the batches before the first segment.
+    """Batches or a message that another copy gave: of a hole, or of before the first segment.
 
     Attributes:
         first_offset: its first offset.
