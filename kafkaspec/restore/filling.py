@@ -9,17 +9,20 @@ epoch that the damaged copy had there.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from itertools import chain, groupby
 from operator import attrgetter, itemgetter
 from pathlib import Path
+from typing import IO
 
 from kafkaspec.files.checkpoints.leader_epoch_checkpoint import EpochEntry
 from kafkaspec.forensics.headers import Unread, tables
 from kafkaspec.log.batch import NONE
 from kafkaspec.log.damage import Kept, judge
 from kafkaspec.log.header_table import HeaderTable
+from kafkaspec.log.headers import read_headers
 from kafkaspec.log.missing import Account
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
@@ -43,7 +46,11 @@ class Filled:
 
 @dataclass(frozen=True, slots=True)
 class _FilledBatch(Filled):
-    data: bytes
+    """One batch, and where it is."""
+
+    log: Partition
+    path: Path
+    position: int
 
 
 def fill_holes(
@@ -153,8 +160,9 @@ def _intact(
                 if end is not None and last >= end:
                     break
                 if first >= start:
-                    data = bytes(table.batch(number).data)
-                    batch = _FilledBatch(first, last, str(log.path), data)
+                    path, position = table.segment.path, table.position[number]
+                    assert path is not None
+                    batch = _FilledBatch(first, last, str(log.path), log, path, position)
                     yield hole, batch, table.leader_epoch[number]
 
 
@@ -218,17 +226,35 @@ def _merge(target: Path, filled: Sequence[_FilledBatch]) -> None:
         own = [
             batch
             for batch in filled
-            if (number == 0 or batch.first_offset >= bases[number])
-            and (end is None or batch.first_offset < end)
+            if batch.first_offset >= bases[number] and (end is None or batch.first_offset < end)
         ]
-        if not own:
-            continue
-        with closing(Partition(target)) as log, log.open_segment(path) as segment:
-            pieces = [
-                (table.first_offset_of(row), bytes(table.batch(row).data))
-                for table in tables(segment, Unread())
-                for row in range(len(table))
-            ]
-        pieces += [(batch.first_offset, batch.data) for batch in own]
-        pieces.sort(key=lambda piece: piece[0])
-        path.write_bytes(b"".join(data for _, data in pieces))
+        if own:
+            aside = path.with_name(f"{path.name}.part")
+            with closing(Segment(path)) as segment, open(aside, "xb") as file:
+                _write(segment, own, file)
+            aside.replace(path)
+
+
+def _write(segment: Segment, filled: Sequence[_FilledBatch], file: IO[bytes]) -> None:
+    """Write a segment into a file, each batch that was found before those with later offsets."""
+    left = 0
+    for table in read_headers(segment):
+        done = 0
+        while left < len(filled):
+            row = bisect_left(table.last_offset, filled[left].first_offset)
+            if row == len(table):
+                break
+            file.write(table.data(done, row))
+            upto = bisect_left(filled, table.last_offset[row], left, key=attrgetter("first_offset"))
+            _put(filled[left:upto], file)
+            done, left = row, upto
+        file.write(table.data(done, len(table)))
+    _put(filled[left:], file)
+
+
+def _put(filled: Iterable[_FilledBatch], file: IO[bytes]) -> None:
+    for path, batches in groupby(filled, key=attrgetter("path")):
+        first = next(batches)
+        with closing(first.log.open_segment(path)) as segment:
+            for batch in chain([first], batches):
+                file.write(segment.batch_at(batch.position).data)
