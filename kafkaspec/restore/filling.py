@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import IO
 
 from kafkaspec.files.checkpoints.leader_epoch_checkpoint import EpochEntry
+from kafkaspec.files.names import LOG, segment_name
 from kafkaspec.forensics.headers import Unread, tables
 from kafkaspec.log.batch import NONE
 from kafkaspec.log.damage import Kept, judge
@@ -221,6 +222,10 @@ def _merge(target: Path, filled: Sequence[_FilledBatch]) -> None:
     """Write the segments again that have holes, with the batches in the order of offsets."""
     with closing(Partition(target)) as log:
         bases, paths = log.base_offsets, log.segment_paths
+    before = [batch for batch in filled if not bases or batch.first_offset < bases[0]]
+    if before:  # nothing was left of the first segments
+        with open(target / segment_name(before[0].first_offset, LOG), "xb") as file:
+            _put(before, file)
     for number, path in enumerate(paths):
         end = bases[number + 1] if number + 1 < len(bases) else None
         own = [

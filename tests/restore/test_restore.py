@@ -492,6 +492,23 @@ def test_a_hole_is_filled_from_another_copy(tmp_path: Path) -> None:
     assert _records(tmp_path / "again/logs/segments-0") == kept
 
 
+@pytest.mark.parametrize("size", ["same", "none"])
+def test_a_segment_of_which_nothing_is_left_comes_from_another_copy(
+    size: str, tmp_path: Path
+) -> None:
+    whole = _records(_NEWEST / "segments-0")
+    for number in range(4):
+        sources = [tmp_path / f"a{number}", tmp_path / f"b{number}"]
+        for source in sources:
+            shutil.copytree(_NEWEST / "segments-0", source / "segments-0")
+        path = sorted((sources[0] / "segments-0").glob(f"*{names.LOG}"))[number]
+        path.write_bytes(bytes(path.stat().st_size if size == "same" else 0))
+        out = tmp_path / f"out{number}"
+        prefer = sources[:1] if number < 3 else ()
+        restore(sources, out, write=True, fill_from_copies=True, prefer=prefer)
+        assert _records(out / "logs" / "segments-0") == whole
+
+
 @pytest.mark.parametrize("damaged", [False, True])
 def test_first_segments_that_are_proven_to_be_gone_come_from_another_copy(
     tmp_path: Path, damaged: bool
