@@ -279,7 +279,7 @@ class FindOptions(TypedDict, total=False):
     )]  # fmt: skip
     use_index: Annotated[bool, Option(
         "Use the indexes.", more="The largest timestamp of a segment always comes from its time"
-        " index, as for a broker, and that of the last one from what follows it too."
+        " index, as for a broker; in the last segment, batches after the index count too."
     )]  # fmt: skip
 
 

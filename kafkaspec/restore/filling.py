@@ -32,7 +32,7 @@ from kafkaspec.results import OffsetRange
 
 @dataclass(frozen=True, slots=True)
 class Filled:
-    """Batches or a message that another copy gave: of a hole, or of before the first segment.
+    """Batches, or a message, taken from another copy for a hole or for lost first segments.
 
     Attributes:
         first_offset: its first offset.

@@ -124,7 +124,7 @@ class PartitionCopy:
 
     @property
     def before_first(self) -> OffsetRange | None:
-        """The offsets that are proven to be missing before its first segment; None for none."""
+        """The offsets before its first segment that one of its files names; None for none."""
         found = [each for each in self.content.lost if each.reason is MissingWhy.START]
         return found[0].offsets if found else None
 

@@ -168,7 +168,7 @@ class RestoredLogs:
                 break
 
     def _fill_before(self, target: Path, choice: Choice) -> list[Filled]:
-        """Take what is proven to be missing before the first segment from another copy."""
+        """Take from another copy what is missing before the first segment."""
         hole = choice.taken.before_first
         tiered = any(each.is_remote for each in (choice.taken, *choice.others))
         if hole is None or hole.end is None or tiered:
@@ -360,7 +360,7 @@ def _without(batch: Batch, gone: Collection[int]) -> bytes:
 
 
 def _fetch(log: Partition, path: Any, target: Path, end: int | None) -> None:
-    """Write a segment of remote storage, up to the batch that reaches an offset."""
+    """Write a segment of another copy, up to the batch that reaches an offset."""
     with closing(log.open_segment(path)) as segment, open(target / path.name, "xb") as file:
         for table in read_headers(segment):
             number = len(table) if end is None else bisect_left(table.last_offset, end)

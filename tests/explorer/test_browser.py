@@ -583,7 +583,7 @@ def test_records_come_though_other_fields_were_asked_for_before_they_did(browser
 def test_an_answer_about_a_file_is_not_shown_with_the_next(
     browser: Browser, tmp_path: Path
 ) -> None:
-    """What comes late is dropped: an empty log has no fields of the one that was shown before."""
+    """A late answer is dropped: an empty log never shows the fields of the previous file."""
     empty = tmp_path / "empty.log"
     empty.touch()
     with explorer(browser, delay=500) as page:

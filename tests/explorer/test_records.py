@@ -14,6 +14,8 @@ from typing import Any
 import pytest
 
 import kafkaspec as ks
+from kafkaspec.layout.framing import fixed_size
+from kafkaspec.layout.names import TIME_INDEX_ENTRY
 from tests.cli.helpers import run
 from tests.explorer.testee import SAMPLE, Engine, needs_build, wanted
 from tests.goldens import GOLDEN
@@ -198,7 +200,7 @@ def test_lookups_choose_the_segment_that_the_library_chooses(
     killed = shutil.copytree(NEWEST / "segments-0", tmp_path / "killed-0")
     index = max(killed.glob("*.timeindex"))
     data = index.read_bytes()
-    index.write_bytes(data[: len(data) - 12])  # a broker adds the last entry when it stops
+    index.write_bytes(data[: -fixed_size(TIME_INDEX_ENTRY)])  # added when a broker stops
     compared = 0
     for folder in (NEWEST / "segments-0", NEWEST / "deleted-records-0", killed):
         files = sorted(

@@ -69,9 +69,9 @@ def _questions(partitions: dict[str, Path]) -> list[Question]:
     return asked
 
 
-def _answers(template: Broker, questions: list[Question]) -> list[tuple[int, int]]:
+def _answers(broker: Broker, questions: list[Question]) -> list[tuple[int, int]]:
     with Program(
-        template.version, template.work, "ListOffsets", arguments=[template.bootstrap]
+        broker.version, broker.work, "ListOffsets", arguments=[broker.bootstrap]
     ) as program:
         answers = [program.ask("ListOffsets", *question)[0] for question in questions]
     return [(int(offset), int(timestamp)) for offset, timestamp in answers]

@@ -544,7 +544,7 @@ def test_first_segments_that_are_proven_to_be_gone_come_from_another_copy(
     plan = restore([*sources, other.parent], tmp_path / "out", write=True, fill_from_copies=True)
     assert _records(tmp_path / "out/logs/segments-0")[: len(sound)] == sound
     assert not (tmp_path / "out/logs" / names.LOG_START_OFFSETS).exists()
-    # What no copy proves is named, and not taken: another leader's, or deleted by a retention.
+    # Nothing is taken without being asked, or where no file says that the copy had it.
     plan = restore([*sources, other.parent])
     assert plan.partitions[0].log_start == begins
     text = (first / names.LEADER_EPOCHS).read_text()
@@ -552,6 +552,36 @@ def test_first_segments_that_are_proven_to_be_gone_come_from_another_copy(
     plan = restore([*sources, other.parent], fill_from_copies=True)
     assert plan.partitions[0].log_start == begins
     assert not [each for each in plan.findings if each.offsets == (0, begins)]
+
+
+@pytest.mark.parametrize(
+    ("epochs", "is_filled"),
+    [
+        ([3, 3], True),  # the epoch that the checkpoint has there
+        ([2, 2], False),  # what another leader wrote
+        ([3, 2], False),
+        ([2, 2, 3, 3], True),  # the same batches after it: the same log before them
+    ],
+)
+def test_first_segments_of_another_leader_are_not_taken(
+    epochs: list[int], is_filled: bool, tmp_path: Path
+) -> None:
+    """Two batches are gone, and two of epoch 3 are left; the checkpoint says that it began at 0."""
+    for disk, first, found in (("a", 2, [3, 3]), ("b", 0, epochs)):
+        place = tmp_path / disk / "t-0"
+        place.mkdir(parents=True)
+        batches = [
+            encode([ks.Record(offset, 1, b"k", b"v")], partition_leader_epoch=epoch)
+            for offset, epoch in enumerate(found, first)
+        ]
+        (place / names.segment_name(first, names.LOG)).write_bytes(b"".join(batches))
+    (tmp_path / "a" / "t-0" / names.LEADER_EPOCHS).write_text("0\n1\n3 0\n")
+    sources = [tmp_path / "a", tmp_path / "b"]
+    plan = restore(sources, fill_from_copies=True, prefer=sources[:1])
+    offsets = {each.reason: each.offsets for each in plan.findings if each.offsets}
+    assert (offsets.get(RestoreReason.FILLED) == (0, 2)) == is_filled
+    assert (offsets.get(RestoreReason.LOST_OFFSETS) == (0, 2)) != is_filled
+    assert plan.partitions[0].log_start == (0 if is_filled else 2)
 
 
 @pytest.mark.parametrize(

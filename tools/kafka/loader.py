@@ -96,7 +96,7 @@ def crashed(log: bytes, base_offset: int = 0) -> dict[str, bytes]:
 def _loaded(verdict: list[str], producers: list[str], *files: list[str]) -> Loaded:
     if verdict[0] == "refused":
         return Loaded(": ".join(verdict[1:]), -1, {}, (), {})
-    sizes = {int(Path(name).stem): int(size) for name, size, _ in files if name.endswith(".log")}
+    sizes = {int(Path(name).stem): int(size) for name, size, _ in files if name.endswith(names.LOG)}
     others = {name: decoded(data) or b"" for name, _, data in files if not name.endswith(names.LOG)}
     ids = tuple(int(item) for item in producers[1:])
     return Loaded("", int(verdict[1]), sizes, ids, others)
